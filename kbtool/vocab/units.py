@@ -1,0 +1,73 @@
+"""Units: what a symbol measures, and how a number is written with it for a reader.
+
+There is no conversion between units in records: a metric or a field has one unit, which its
+name carries.  Decimal prefixes (GB) and binary ones (GiB) are different units.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+__all__ = ["UNITS", "Unit", "format_number", "format_quantity"]
+
+NARROW_NO_BREAK_SPACE: Final = "\u202f"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One unit of measurement."""
+
+    symbol: str
+    """As printed behind a number."""
+    dimension: str
+    """What it measures, such as `tokens per time`."""
+    title: str
+    """In words."""
+
+
+UNITS: Final[dict[str, Unit]] = {
+    unit.symbol: unit
+    for unit in (
+        Unit("tok/s", "tokens per time", "tokens per second"),
+        Unit("ms", "time", "milliseconds"),
+        Unit("s", "time", "seconds"),
+        Unit("req/s", "requests per time", "requests per second"),
+        Unit("samples/s", "samples per time", "samples per second"),
+        Unit("tok", "tokens", "tokens"),
+        Unit("tok/step", "tokens per step", "tokens per verify step"),
+        Unit("ratio", "ratio", "ratio"),
+        Unit("count", "count", "count"),
+        Unit("W", "power", "watts"),
+        Unit("J/tok", "energy per token", "joules per token"),
+        Unit("B/tok", "bytes per token", "bytes per token"),
+        Unit("GB", "bytes", "gigabytes (10^9 bytes)"),
+        Unit("GiB", "bytes", "gibibytes (2^30 bytes)"),
+        Unit("GB/s", "bytes per time", "gigabytes per second (10^9 bytes)"),
+        Unit("TFLOPS", "operations per time", "tera floating-point operations per second"),
+        Unit("TOPS", "operations per time", "tera integer operations per second"),
+        Unit("MHz", "frequency", "megahertz"),
+        Unit("USD", "money", "US dollars"),
+        Unit("USD/h", "money per time", "US dollars per hour"),
+    )
+}
+
+
+def format_number(value: Decimal | int) -> str:
+    """Return `value` with thousands separators and exactly the digits it has.
+
+    `Decimal("6853.0")` gives `6,853.0`: a digit that was published is never dropped, and none
+    is added.
+    """
+    return f"{value:,f}" if isinstance(value, Decimal) else f"{value:,}"
+
+
+def format_quantity(value: Decimal | int, symbol: str) -> str:
+    """Return number and unit joined by a narrow no-break space; ratios and counts stay bare.
+
+    Raises:
+        KeyError: `symbol` is not one of `UNITS`.
+    """
+    unit = UNITS[symbol]
+    if unit.dimension in {"ratio", "count"}:
+        return format_number(value)
+    return f"{format_number(value)}{NARROW_NO_BREAK_SPACE}{unit.symbol}"
