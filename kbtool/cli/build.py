@@ -1,0 +1,61 @@
+"""`kbtool build` and `kbtool serve`: the site, once or kept current while records change."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kbtool.cli.console import find_root, progress, say
+from kbtool.cli.options import RootOption
+from kbtool.errors import UsageError
+
+__all__ = ["build", "serve"]
+
+OutOption = Annotated[
+    Path | None, typer.Option("--out", help="Folder to write to; `build/site` if not given.", show_default=False)
+]
+NEEDED = "the site needs packages that are not installed: install kbtool with its extra, `kbtool[site]`"
+
+
+def build(
+    *,
+    out: OutOption = None,
+    site_url: Annotated[
+        str | None, typer.Option(help="Address the site will have, for canonical links and the sitemap.", show_default=False)
+    ] = None,
+    root: RootOption = None,
+) -> None:
+    """Build the whole site. Only files whose bytes change are written."""
+    _need_site_packages()
+    from kbtool import site
+
+    project = find_root(root)
+    folder = (out or project / "build" / "site").resolve()
+    with progress("Building pages") as advance:
+        report = site.build(project, folder, progress=advance, site_url=site_url)
+    say(report.summary())
+    say(f"The site is in {folder}")
+    say("Serve it with `kbtool serve`, or with any file server: `python3 -m http.server -d " + str(folder) + "`")
+
+
+def serve(
+    *,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8000,
+    out: OutOption = None,
+    root: RootOption = None,
+) -> None:
+    """Build the site, serve it on this machine, and reload pages when a record changes. Stop with Ctrl-C."""
+    _need_site_packages()
+    from kbtool import site
+
+    project = find_root(root)
+    site.serve(project, (out or project / "build" / "serve").resolve(), host=host, port=port, say=say)
+
+
+def _need_site_packages() -> None:
+    from importlib.util import find_spec
+
+    missing = [name for name in ("jinja2", "mkdocs", "material", "markdown_it", "nh3") if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"{NEEDED} (missing: {', '.join(missing)})")

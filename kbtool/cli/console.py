@@ -1,0 +1,84 @@
+"""Where output goes: results to stdout, diagnostics to stderr, colour and progress only on a terminal."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kbtool.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["complain", "console", "find_root", "progress", "say"]
+
+SHOW_PROGRESS_AFTER_S: Final = 1.0
+
+Progress = Callable[[int, int], None]
+
+
+def say(text: str = "") -> None:
+    """Print one result line to stdout."""
+    sys.stdout.write(text + "\n")
+
+
+def complain(*lines: str) -> None:
+    """Print diagnostics to stderr, with control characters made visible."""
+    from kbtool.escape import terminal
+
+    for line in lines:
+        sys.stderr.write(f"kbtool: {terminal(line)}\n")
+
+
+def console() -> "Console":
+    """Return a Rich console on stdout; it colours only on a terminal and honours `NO_COLOR`."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def find_root(given: Path | None) -> Path:
+    """Return the project root: the given folder, or the nearest parent that holds `records/`.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if given is not None:
+        if not (given / "records").is_dir():
+            raise UsageError(f"{given} has no folder `records`: give the folder that holds it with --root")
+        return given.resolve()
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "records").is_dir():
+            return folder
+    raise UsageError("no folder `records` here or above: run kbtool inside a checkout, or give --root")
+
+
+@contextmanager
+def progress(title: str) -> Iterator[Progress]:
+    """Give a callback `(done, total)` that draws a bar once the work has taken over a second.
+
+    Nothing is drawn where stderr is not a terminal.
+    """
+    if not sys.stderr.isatty():
+        yield lambda done, total: None  # noqa: ARG005 - the signature is the callback's
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    bar = Bar(console=Console(stderr=True), transient=True)
+    task = bar.add_task(title)
+    started_s = time.monotonic()
+
+    def advance(done: int, total: int) -> None:
+        if not bar.live.is_started and time.monotonic() - started_s > SHOW_PROGRESS_AFTER_S:
+            bar.start()
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield advance
+    finally:
+        if bar.live.is_started:
+            bar.stop()

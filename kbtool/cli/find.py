@@ -1,0 +1,162 @@
+"""`kbtool find`: rows of records and results by words, filters and order."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated, Final
+
+import typer
+
+from kbtool.analysis.rows import Cell, Row
+from kbtool.cli.console import complain, console, find_root, say
+from kbtool.cli.options import RootOption
+from kbtool.errors import ExitCode, UsageError
+
+__all__ = ["find"]
+
+TABLE_COLUMNS: Final = {
+    "benchmark": ("ref", "result", "metric", "value", "unit", "accelerator", "engine", "model", "concurrency", "status"),
+}
+"""What a terminal is wide enough for; other forms give every column."""
+
+
+class Format(StrEnum):
+    """Forms of the output."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+class KindName(StrEnum):
+    """Kinds of record."""
+
+    BENCHMARK = "benchmark"
+    ACCELERATOR = "accelerator"
+    INTERCONNECT = "interconnect"
+    ENGINE = "engine"
+    MODEL = "model"
+    SOURCE = "source"
+    GOTCHA = "gotcha"
+
+
+def find(
+    words: Annotated[
+        list[str] | None, typer.Argument(help="Words that must all occur; `6,853` finds 6853.", show_default=False)
+    ] = None,
+    *,
+    kind: Annotated[KindName, typer.Option(help="Kind of record; benchmarks give a row a result.")] = KindName.BENCHMARK,
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", "-w", help="Filter such as 'value>100' or 'engine~sglang'; may be repeated.", show_default=False),
+    ] = None,
+    sort: Annotated[str | None, typer.Option(help="Column to order by; -COLUMN for descending.", show_default=False)] = None,
+    columns: Annotated[str | None, typer.Option(help="Columns to show, by comma.", show_default=False)] = None,
+    limit: Annotated[int, typer.Option(help="Rows at most; 0 for all.", min=0)] = 0,
+    output: Annotated[Format, typer.Option("--format", help="Form of the output.")] = Format.TABLE,
+    root: RootOption = None,
+) -> None:
+    """Find records and results.
+
+    Examples: `kbtool find rtx pro 6000 -w metric=prefill_tok_s --sort -value`, `kbtool find --kind gotcha cuda`,
+    `kbtool find -w 'concurrency>=16' --format csv`.
+
+    Results of different metrics, scopes or conditions stand in one list without being comparable.
+    """
+    from kbtool.analysis.query import parse_filter, select, sort_rows
+    from kbtool.analysis.rows import COLUMNS
+
+    known = COLUMNS[kind.value]
+    filters = [parse_filter(text, known) for text in where or ()]
+    shown = _columns(columns, known) or (TABLE_COLUMNS.get(kind.value, known) if output is Format.TABLE else known)
+    rows = select(_matching_rows(root, kind, words or ()), filters)
+    if sort is not None:
+        name = sort.removeprefix("-")
+        _columns(name, known)
+        rows = sort_rows(rows, name, descending=sort.startswith("-"))
+    cut = rows[:limit] if limit else rows
+    _print(cut, shown, output)
+    if len(cut) < len(rows):
+        complain(f"{len(rows) - len(cut)} more rows; --limit 0 shows all")
+    if not rows:
+        complain("no row matches")
+        raise typer.Exit(ExitCode.FINDINGS)
+
+
+def _matching_rows(root: object, kind: KindName, words: Sequence[str]) -> list[Row]:
+    from kbtool.analysis.query import matches_words
+    from kbtool.analysis.rows import rows_of
+    from kbtool.store import load
+
+    corpus = load(find_root(root))  # type: ignore[arg-type]  # typer hands over what RootOption says
+    if corpus.findings:
+        complain(f"{len(corpus.findings)} findings in unreadable or invalid records; `kbtool lint` lists them")
+    found = []
+    for record in corpus.by_kind(kind.value):
+        ref = corpus.ref_of(record)
+        text = corpus.loaded(ref).data.decode()
+        rows = list(rows_of(ref, record, corpus.status(ref)))
+        if matches_words(text + " " + ref, words):
+            narrowed = [row for row in rows if matches_words(" ".join(map(str, row.cells.values())), words)]
+            found += narrowed or rows
+    return found
+
+
+def _columns(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(",")) if text else ()
+    for name in names:
+        if name not in known:
+            raise UsageError(f"there is no column {name!r}; columns are {', '.join(known)}")
+    return names
+
+
+def _print(rows: Sequence[Row], columns: Sequence[str], output: Format) -> None:
+    if output is Format.JSON:
+        say(json.dumps([{name: _json(row.cells.get(name)) for name in columns} for row in rows], indent=2))
+        return
+    if output is Format.CSV:
+        from kbtool.escape import csv_cell
+
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([csv_cell(_plain(row.cells.get(name))) for name in columns] for row in rows)
+        say(buffer.getvalue().removesuffix("\n"))
+        return
+    _print_table(rows, columns)
+
+
+def _print_table(rows: Sequence[Row], columns: Sequence[str]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from kbtool.escape import terminal
+    from kbtool.vocab.units import format_number
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in columns:
+        table.add_column(name, justify="right" if name in {"value", "low", "high", "concurrency"} else "left", overflow="fold")
+    for row in rows:
+        cells = []
+        for name in columns:
+            cell = row.cells.get(name)
+            number = isinstance(cell, int | Decimal) and not isinstance(cell, bool)
+            text = "" if cell is None else format_number(cell) if number else terminal(str(cell))  # type: ignore[arg-type]  # `number` narrows it
+            cells.append(Text(text))
+        table.add_row(*cells)
+    console().print(table)
+
+
+def _plain(cell: Cell) -> str | int | Decimal | bool | None:
+    return cell.isoformat() if isinstance(cell, date) else cell
+
+
+def _json(cell: Cell) -> str | int | float | bool | None:
+    """Return a cell as JSON has it; a decimal that a float cannot hold exactly does not occur by the number limits."""
+    if isinstance(cell, Decimal):
+        return int(cell) if cell == cell.to_integral_value() else float(cell)
+    return cell.isoformat() if isinstance(cell, date) else cell

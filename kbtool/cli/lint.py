@@ -1,0 +1,87 @@
+"""`kbtool lint`: check records and report what is wrong, where, and what to do."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kbtool.cli.console import find_root, progress, say
+from kbtool.cli.options import RootOption, day
+from kbtool.errors import ExitCode, UsageError
+
+__all__ = ["lint"]
+
+
+class Format(StrEnum):
+    """Forms of the report."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+    SARIF = "sarif"
+
+
+def lint(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Record files or folders; all of `records/` if none.", show_default=False)
+    ] = None,
+    *,
+    output: Annotated[Format, typer.Option("--format", help="Form of the report.")] = Format.TEXT,
+    select: Annotated[
+        list[str] | None, typer.Option(help="Only rules whose code or name starts so, such as P or T001.", show_default=False)
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="All but rules whose code or name starts so.", show_default=False)
+    ] = None,
+    fix: Annotated[bool, typer.Option("--fix", help="Repair what can be repaired without a decision.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 on warnings too.")] = False,
+    base: Annotated[
+        str | None, typer.Option(help="Also check what changed since this git revision.", show_default=False)
+    ] = None,
+    as_of: Annotated[
+        str | None, typer.Option(help="Day for rules that need one, such as expired exceptions.", show_default=False)
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Findings shown in text form; 0 shows all.", min=0)] = 50,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Check every file anew.")] = False,
+    root: RootOption = None,
+) -> None:
+    """Check records and say what is wrong, where, and what to do.
+
+    A broken file never hides the others. `kbtool explain CODE` gives the reason behind a finding.
+
+    Examples: `kbtool lint`, `kbtool lint records/benchmarks/ev-x.yaml`, `kbtool lint --select P --format json`,
+    `kbtool lint --fix`.
+    """
+    from kbtool.lint import fix_files, run
+    from kbtool.lint.report import render
+
+    project = find_root(root)
+    chosen = [_inside(path, project) for path in paths or ()]
+    settings = {
+        "paths": chosen or None,
+        "select": tuple(select or ()),
+        "ignore": tuple(ignore or ()),
+        "base": base,
+        "as_of": day(as_of, "--as-of"),
+        "cache": not no_cache,
+    }
+    with progress("Checking records") as advance:
+        report = run(project, **settings, progress=advance)
+        if fix:
+            fix_files(project, report)
+            report = run(project, **settings, progress=advance)
+    say(render(report, output.value, limit=limit))
+    blocking = {"error", "warning"} if strict else {"error"}
+    if any(finding.severity in blocking for finding in report.findings):
+        raise typer.Exit(ExitCode.FINDINGS)
+
+
+def _inside(path: Path, project: Path) -> Path:
+    """Return the path resolved without following a final link, refusing what is not under the project."""
+    absolute = path.parent.resolve() / path.name
+    if not absolute.exists() and not absolute.is_symlink():
+        raise UsageError(f"{path} does not exist: give a record file or a folder of records")
+    if not absolute.is_relative_to(project / "records"):
+        raise UsageError(f"{path} is not under {project / 'records'}")
+    return absolute
