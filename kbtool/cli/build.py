@@ -12,7 +12,8 @@ from kbtool.errors import UsageError
 __all__ = ["build", "serve"]
 
 OutOption = Annotated[
-    Path | None, typer.Option("--out", help="Folder to write to; `build/site` if not given.", show_default=False)
+    Path | None,
+    typer.Option("--out", help="Folder to write to; `build/site` if not given.", show_default=False),
 ]
 NEEDED = "the site needs packages that are not installed: install kbtool with its extra, `kbtool[site]`"
 
@@ -21,7 +22,10 @@ def build(
     *,
     out: OutOption = None,
     site_url: Annotated[
-        str | None, typer.Option(help="Address the site will have, for canonical links and the sitemap.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Address the site will have, for canonical links and the sitemap.", show_default=False
+        ),
     ] = None,
     root: RootOption = None,
 ) -> None:
@@ -35,7 +39,11 @@ def build(
         report = site.build(project, folder, progress=advance, site_url=site_url)
     say(report.summary())
     say(f"The site is in {folder}")
-    say("Serve it with `kbtool serve`, or with any file server: `python3 -m http.server -d " + str(folder) + "`")
+    say(
+        "Serve it with `kbtool serve`, or with any file server: `python3 -m http.server -d "
+        + str(folder)
+        + "`"
+    )
 
 
 def serve(
@@ -56,6 +64,8 @@ def serve(
 def _need_site_packages() -> None:
     from importlib.util import find_spec
 
-    missing = [name for name in ("jinja2", "mkdocs", "material", "markdown_it", "nh3") if find_spec(name) is None]
+    missing = [
+        name for name in ("jinja2", "mkdocs", "material", "markdown_it", "nh3") if find_spec(name) is None
+    ]
     if missing:
         raise UsageError(f"{NEEDED} (missing: {', '.join(missing)})")

@@ -12,14 +12,19 @@ __all__ = ["explain"]
 
 def explain(
     name: Annotated[
-        str, typer.Argument(help="Rule code or name, metric id, term, or disclosure field.", show_default=False)
+        str,
+        typer.Argument(help="Rule code or name, metric id, term, or disclosure field.", show_default=False),
     ],
 ) -> None:
     """Explain a rule (`T001`), a metric (`tpot_ms`), a term (`cold`) or a disclosure field (`engine.version`)."""
     lines = _rule(name) or _metric(name) or _disclosure(name) or _terms(name)
     if not lines:
         near = _nearest(name)
-        hint = f"; did you mean `{near}`?" if near else "; `kbtool explain` knows rules, metrics, terms and fields"
+        hint = (
+            f"; did you mean `{near}`?"
+            if near
+            else "; `kbtool explain` knows rules, metrics, terms and fields"
+        )
         raise UsageError(f"nothing is called `{name}`{hint}")
     out = console()
     for text, style in lines:
@@ -39,7 +44,12 @@ def _rule(name: str) -> Lines:
             for title, fragments in (("Bad", page.bad), ("Good", page.good)):
                 for fragment in fragments:
                     examples += [(f"\n{title}:", "bold"), (fragment, None)]
-            return [(head, "bold"), (page.summary, None), *((f"\n{each}", None) for each in page.paragraphs), *examples]
+            return [
+                (head, "bold"),
+                (page.summary, None),
+                *((f"\n{each}", None) for each in page.paragraphs),
+                *examples,
+            ]
     return []
 
 
@@ -89,5 +99,7 @@ def _nearest(name: str) -> str | None:
     from kbtool.vocab.terms import DEFINITIONS
 
     names = {page.code for page in rule_pages()} | {page.name for page in rule_pages()} | set(METRICS)
-    names |= {each.path for each in DISCLOSURE_FIELDS} | {word for words in DEFINITIONS.values() for word in words}
+    names |= {each.path for each in DISCLOSURE_FIELDS} | {
+        word for words in DEFINITIONS.values() for word in words
+    }
     return nearest(name, sorted(names))

@@ -19,7 +19,18 @@ from kbtool.errors import ExitCode, UsageError
 __all__ = ["find"]
 
 TABLE_COLUMNS: Final = {
-    "benchmark": ("ref", "result", "metric", "value", "unit", "accelerator", "engine", "model", "concurrency", "status"),
+    "benchmark": (
+        "ref",
+        "result",
+        "metric",
+        "value",
+        "unit",
+        "accelerator",
+        "engine",
+        "model",
+        "concurrency",
+        "status",
+    ),
 }
 """What a terminal is wide enough for; other forms give every column."""
 
@@ -46,16 +57,28 @@ class KindName(StrEnum):
 
 def find(
     words: Annotated[
-        list[str] | None, typer.Argument(help="Words that must all occur; `6,853` finds 6853.", show_default=False)
+        list[str] | None,
+        typer.Argument(help="Words that must all occur; `6,853` finds 6853.", show_default=False),
     ] = None,
     *,
-    kind: Annotated[KindName, typer.Option(help="Kind of record; benchmarks give a row a result.")] = KindName.BENCHMARK,
+    kind: Annotated[
+        KindName, typer.Option(help="Kind of record; benchmarks give a row a result.")
+    ] = KindName.BENCHMARK,
     where: Annotated[
         list[str] | None,
-        typer.Option("--where", "-w", help="Filter such as 'value>100' or 'engine~sglang'; may be repeated.", show_default=False),
+        typer.Option(
+            "--where",
+            "-w",
+            help="Filter such as 'value>100' or 'engine~sglang'; may be repeated.",
+            show_default=False,
+        ),
     ] = None,
-    sort: Annotated[str | None, typer.Option(help="Column to order by; -COLUMN for descending.", show_default=False)] = None,
-    columns: Annotated[str | None, typer.Option(help="Columns to show, by comma.", show_default=False)] = None,
+    sort: Annotated[
+        str | None, typer.Option(help="Column to order by; -COLUMN for descending.", show_default=False)
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Columns to show, by comma.", show_default=False)
+    ] = None,
     limit: Annotated[int, typer.Option(help="Rows at most; 0 for all.", min=0)] = 0,
     output: Annotated[Format, typer.Option("--format", help="Form of the output.")] = Format.TABLE,
     root: RootOption = None,
@@ -72,7 +95,9 @@ def find(
 
     known = COLUMNS[kind.value]
     filters = [parse_filter(text, known) for text in where or ()]
-    shown = _columns(columns, known) or (TABLE_COLUMNS.get(kind.value, known) if output is Format.TABLE else known)
+    shown = _columns(columns, known) or (
+        TABLE_COLUMNS.get(kind.value, known) if output is Format.TABLE else known
+    )
     rows = select(_matching_rows(root, kind, words or ()), filters)
     if sort is not None:
         name = sort.removeprefix("-")
@@ -94,7 +119,9 @@ def _matching_rows(root: object, kind: KindName, words: Sequence[str]) -> list[R
 
     corpus = load(find_root(root))  # type: ignore[arg-type]  # typer hands over what RootOption says
     if corpus.findings:
-        complain(f"{len(corpus.findings)} findings in unreadable or invalid records; `kbtool lint` lists them")
+        complain(
+            f"{len(corpus.findings)} findings in unreadable or invalid records; `kbtool lint` lists them"
+        )
     found = []
     for record in corpus.by_kind(kind.value):
         ref = corpus.ref_of(record)
@@ -139,7 +166,11 @@ def _print_table(rows: Sequence[Row], columns: Sequence[str]) -> None:
 
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in columns:
-        table.add_column(name, justify="right" if name in {"value", "low", "high", "concurrency"} else "left", overflow="fold")
+        table.add_column(
+            name,
+            justify="right" if name in {"value", "low", "high", "concurrency"} else "left",
+            overflow="fold",
+        )
     for row in rows:
         cells = []
         for name in columns:

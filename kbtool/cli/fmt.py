@@ -14,10 +14,13 @@ __all__ = ["fmt"]
 
 def fmt(
     paths: Annotated[
-        list[Path] | None, typer.Argument(help="Record files or folders; all of `records/` if none.", show_default=False)
+        list[Path] | None,
+        typer.Argument(help="Record files or folders; all of `records/` if none.", show_default=False),
     ] = None,
     *,
-    check: Annotated[bool, typer.Option("--check", help="Change nothing; exit with 1 where a file would change.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; exit with 1 where a file would change.")
+    ] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Change nothing; show what would change.")] = False,
     root: RootOption = None,
 ) -> None:
@@ -31,7 +34,9 @@ def fmt(
 
     project = find_root(root)
     with progress("Formatting records") as advance:
-        outcomes = list(store_fmt.format_files(project, paths=paths or None, write=not (check or diff), progress=advance))
+        outcomes = list(
+            store_fmt.format_files(project, paths=paths or None, write=not (check or diff), progress=advance)
+        )
     failed = [each for each in outcomes if each.fault]
     changed = [each for each in outcomes if each.changed]
     for each in failed:

@@ -24,23 +24,28 @@ class Format(StrEnum):
 
 def lint(
     paths: Annotated[
-        list[Path] | None, typer.Argument(help="Record files or folders; all of `records/` if none.", show_default=False)
+        list[Path] | None,
+        typer.Argument(help="Record files or folders; all of `records/` if none.", show_default=False),
     ] = None,
     *,
     output: Annotated[Format, typer.Option("--format", help="Form of the report.")] = Format.TEXT,
     select: Annotated[
-        list[str] | None, typer.Option(help="Only rules whose code or name starts so, such as P or T001.", show_default=False)
+        list[str] | None,
+        typer.Option(help="Only rules whose code or name starts so, such as P or T001.", show_default=False),
     ] = None,
     ignore: Annotated[
         list[str] | None, typer.Option(help="All but rules whose code or name starts so.", show_default=False)
     ] = None,
-    fix: Annotated[bool, typer.Option("--fix", help="Repair what can be repaired without a decision.")] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Repair what can be repaired without a decision.")
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 on warnings too.")] = False,
     base: Annotated[
         str | None, typer.Option(help="Also check what changed since this git revision.", show_default=False)
     ] = None,
     as_of: Annotated[
-        str | None, typer.Option(help="Day for rules that need one, such as expired exceptions.", show_default=False)
+        str | None,
+        typer.Option(help="Day for rules that need one, such as expired exceptions.", show_default=False),
     ] = None,
     limit: Annotated[int, typer.Option(help="Findings shown in text form; 0 shows all.", min=0)] = 50,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Check every file anew.")] = False,

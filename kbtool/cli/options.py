@@ -17,7 +17,9 @@ RootOption = Annotated[
 RefArgument = Annotated[
     str,
     typer.Argument(
-        metavar="ID", help="A record: `benchmarks/ev-x`, or `ev-x` alone where only one kind has it.", show_default=False
+        metavar="ID",
+        help="A record: `benchmarks/ev-x`, or `ev-x` alone where only one kind has it.",
+        show_default=False,
     ),
 ]
 

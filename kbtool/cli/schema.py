@@ -13,7 +13,9 @@ __all__ = ["schema"]
 
 def schema(
     *,
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 where a file is not current.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit with 1 where a file is not current.")
+    ] = False,
     root: RootOption = None,
 ) -> None:
     """Write `schema/<kind>.schema.json` from the record model, or check that they are current."""

@@ -103,7 +103,17 @@ def _print_results(record: "Benchmark") -> None:
     from kbtool.analysis.rows import rows_of
     from kbtool.escape import terminal
 
-    columns = ("result", "metric", "as_published", "statistic", "concurrency", "prompt_class", "prefix_cache", "with", "standing")
+    columns = (
+        "result",
+        "metric",
+        "as_published",
+        "statistic",
+        "concurrency",
+        "prompt_class",
+        "prefix_cache",
+        "with",
+        "standing",
+    )
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in columns:
         table.add_column(name, overflow="fold")

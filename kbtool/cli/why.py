@@ -1,6 +1,5 @@
 """`kbtool why`: why a record stands where it stands, and what would raise it."""
 
-
 from kbtool.cli.console import console, find_root
 from kbtool.cli.options import RefArgument, RootOption
 from kbtool.cli.show import resolve
@@ -23,5 +22,3 @@ def why(ref: RefArgument, *, root: RootOption = None) -> None:
         out.print(section.title, style="bold", markup=False)
         for line in section.lines:
             out.print(f"  {line}", markup=False)
-
-

@@ -47,19 +47,20 @@ ONE_LINE_PATTERN: Final = r"^[^\n]*$"
 class StrictModel(BaseModel):
     """Base of every model: strict types, no unknown keys, no changes after reading."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=True, hide_input_in_errors=True)
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, populate_by_name=True, hide_input_in_errors=True
+    )
 
 
 def _number(value: object) -> object:
     """Turn an int, a Decimal or the text of a number into an exact Decimal."""
-    kind = type(value)
-    if kind is Decimal:
+    if isinstance(value, Decimal):
         return value
-    if kind is int:
-        return Decimal(value)  # type: ignore[call-overload]  # narrowed by `is`, which mypy does not follow
-    if kind is str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Decimal(value)
+    if isinstance(value, str):
         try:
-            return Decimal(parse_number(value))  # type: ignore[arg-type]  # narrowed by `is`
+            return Decimal(parse_number(value))
         except ValueError as error:
             raise PydanticCustomError("number_text", "{reason}", {"reason": str(error)}) from None
     raise PydanticCustomError("number_type", "expected a number")
@@ -67,21 +68,21 @@ def _number(value: object) -> object:
 
 def _exact_text(value: object) -> object:
     """Give an unquoted number its text back, digit for digit: version 0.10 is not 0.1."""
-    if type(value) is int or type(value) is Decimal:
+    if isinstance(value, int | Decimal) and not isinstance(value, bool):
         return number_text(value)
     return value
 
 
 def _iso_date(value: object) -> object:
     """Turn `2026-10-04` into a date."""
-    if type(value) is str and re.match(DATE_PATTERN, value):
+    if isinstance(value, date):
+        return value
+    if isinstance(value, str) and re.match(DATE_PATTERN, value):
         try:
             return date.fromisoformat(value)
         except ValueError:
             raise PydanticCustomError("date_value", "there is no such day") from None
-    if type(value) is date:
-        return value
-    raise PydanticCustomError("date_text", "expected a date such as \"2026-10-04\"")
+    raise PydanticCustomError("date_text", 'expected a date such as "2026-10-04"')
 
 
 Number = Annotated[
@@ -94,7 +95,9 @@ PositiveNumber = Annotated[
     Decimal,
     BeforeValidator(_number),
     Field(gt=0),
-    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": NUMBER_PATTERN}]}),
+    WithJsonSchema(
+        {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": NUMBER_PATTERN}]}
+    ),
 ]
 """A number above 0."""
 Ratio = Annotated[
@@ -102,7 +105,12 @@ Ratio = Annotated[
     BeforeValidator(_number),
     Field(ge=0, le=1),
     WithJsonSchema(
-        {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string", "pattern": NUMBER_PATTERN}]}
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0, "maximum": 1},
+                {"type": "string", "pattern": NUMBER_PATTERN},
+            ]
+        }
     ),
 ]
 """A share between 0 and 1."""
@@ -112,7 +120,9 @@ ExactText = Annotated[
     str,
     BeforeValidator(_exact_text),
     StringConstraints(min_length=1, max_length=200, pattern=ONE_LINE_PATTERN),
-    WithJsonSchema({"type": ["string", "number"], "minLength": 1, "maxLength": 200, "pattern": ONE_LINE_PATTERN}),
+    WithJsonSchema(
+        {"type": ["string", "number"], "minLength": 1, "maxLength": 200, "pattern": ONE_LINE_PATTERN}
+    ),
 ]
 """A version, commit or similar name that looks like a number at times: kept as written."""
 IsoDate = Annotated[

@@ -65,7 +65,9 @@ class InterconnectUse(StrictModel):
 
     interconnect: InterconnectRef = need("The interconnect record.")
     basis: Basis = need("Whether the source names it or the accelerator record does.")
-    role: Literal["scale_up", "host_link", "scale_out"] = need("Between accelerators, to the host, or between hosts.")
+    role: Literal["scale_up", "host_link", "scale_out"] = need(
+        "Between accelerators, to the host, or between hosts."
+    )
     traffic_shown: bool | None = opt("Whether the source shows that the run's traffic crossed it.")
 
 
@@ -103,8 +105,12 @@ class EngineSetup(StrictModel):
     image_digest: Line | None = opt("Container image by digest or image id.")
     build: Line | None = opt("Build variant: kernels, CUDA target, launcher.")
     patches: Seq[Line] = seq("Patches over the released source.")
-    arguments: dict[str, Scalar] = has_default({}, "Arguments that no field of `serving` holds, as the source writes them.")
-    environment: dict[str, Scalar] = has_default({}, "Environment variables that change behaviour; never secrets.")
+    arguments: dict[str, Scalar] = has_default(
+        {}, "Arguments that no field of `serving` holds, as the source writes them."
+    )
+    environment: dict[str, Scalar] = has_default(
+        {}, "Environment variables that change behaviour; never secrets."
+    )
     arguments_basis: Literal["in_force", "as_launched", "unstated"] = has_default(
         "unstated", "Read from the running engine, from the launch, or not said."
     )
@@ -255,7 +261,9 @@ class At(StrictModel):
 class Setting(StrictModel):
     """One setting that this result changes against the record's setup."""
 
-    field: Line = need("Path of the field, such as `serving.chunked_prefill_size_tok`, or `engine.arguments.NAME`.")
+    field: Line = need(
+        "Path of the field, such as `serving.chunked_prefill_size_tok`, or `engine.arguments.NAME`."
+    )
     value: Scalar = need("The value in this result.")
 
 
@@ -285,7 +293,9 @@ class Result(StrictModel):
     with_: Seq[Setting] = seq("Settings changed against the setup.", alias="with")
     basis: Basis = has_default("stated", "Stated by the source, or derived here.")
     derivation: Derivation | None = opt("Formula and inputs of a derived figure.")
-    standing: Literal["stands", "disputed", "withdrawn"] = has_default("stands", "Whether the figure still stands.")
+    standing: Literal["stands", "disputed", "withdrawn"] = has_default(
+        "stands", "Whether the figure still stands."
+    )
     standing_reason: Short | None = opt("Why it is disputed or withdrawn.")
     evidence: Seq[Evidence] = need("Where the figure stands in its source.", min_length=1)
     note: Short | None = opt("What no field holds.")
@@ -313,5 +323,7 @@ class Benchmark(Record):
     headline: Slug = need("The result that stands for the record.")
     results: Seq[Result] = need("The measurements.", min_length=1, max_length=500)
     artifacts: Seq[Artifact] = seq("Raw files kept beside the record.")
-    comparison_class: Line | None = opt("Results of a closed class compare only with one another, such as MLPerf.")
+    comparison_class: Line | None = opt(
+        "Results of a closed class compare only with one another, such as MLPerf."
+    )
     tags: Seq[Slug] = seq("Words to find the record by.")

@@ -46,7 +46,9 @@ class Evidence(StrictModel):
 
     source: SourceRef = need("The source record.")
     locator: Line = need("Where in the source: section, table and row, line, paragraph or field.")
-    quote: Short | None = opt("The source's own words, short; null where the place is a table cell or a file.")
+    quote: Short | None = opt(
+        "The source's own words, short; null where the place is a table cell or a file."
+    )
     second_hand: bool = has_default(False, "The source repeats somebody else's figure.")
 
 
@@ -190,7 +192,9 @@ class Record(StrictModel):
     schema_version: Literal[1] = need("Version of the record model.")
     id: Slug = need("Name of the record: the file's name without `.yaml`. Never changes, never comes back.")
     title: Title = need("What a reader sees first.")
-    status: StatedStatus = need("`reviewed` and `verified` are derived from review files and never written here.")
+    status: StatedStatus = need(
+        "`reviewed` and `verified` are derived from review files and never written here."
+    )
     status_reason: Short | None = opt("Why the record is disputed, superseded or retracted.")
     superseded_by: AnyRef | None = opt("The record that replaces this one.")
     confidence: Confidence | None = opt("How far to trust the record.")

@@ -14,14 +14,18 @@ class LastChecked(StrictModel):
     """When somebody or something last looked whether the source is still there."""
 
     on: IsoDate = need("Day of the check.")
-    outcome: Literal["reachable", "moved", "gone", "changed", "not_reachable_from_here", "stored_copy_read"] = need("What was found.")
+    outcome: Literal[
+        "reachable", "moved", "gone", "changed", "not_reachable_from_here", "stored_copy_read"
+    ] = need("What was found.")
     note: Line | None = opt("Details.")
 
 
 class SourceLink(StrictModel):
     """How this source relates to another one."""
 
-    relation: Literal["cross_post_of", "quotes", "summarises", "updates", "corrects", "builds_on"] = need("The relation.")
+    relation: Literal["cross_post_of", "quotes", "summarises", "updates", "corrects", "builds_on"] = need(
+        "The relation."
+    )
     source: SourceRef = need("The other source.")
     note: Line | None = opt("Details.")
 

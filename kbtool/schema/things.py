@@ -64,8 +64,12 @@ class Power(StrictModel):
 class LinkFact(StrictModel):
     """A link that the accelerator has."""
 
-    interconnect: InterconnectRef | None = need("The interconnect record; null where the accelerator has no such link.")
-    role: Literal["scale_up", "host_link", "scale_out"] = need("Between accelerators, to the host, or between hosts.")
+    interconnect: InterconnectRef | None = need(
+        "The interconnect record; null where the accelerator has no such link."
+    )
+    role: Literal["scale_up", "host_link", "scale_out"] = need(
+        "Between accelerators, to the host, or between hosts."
+    )
     domain_size: Figure | None = opt("Accelerators that one domain joins.")
     evidence: Seq[Evidence] = seq("Where it stands.")
     caveat: Line | None = opt("What a reader must know.")
@@ -77,7 +81,9 @@ class Price(StrictModel):
     amount: Number = need("Amount in the currency.")
     currency: Literal["USD", "EUR", "CNY", "GBP", "JPY"] = need("Currency.")
     per: Literal["unit", "hour", "system"] = need("What the amount buys.")
-    basis: Literal["list", "street", "launch", "cloud_on_demand", "cloud_reserved", "unstated"] = need("What kind of price.")
+    basis: Literal["list", "street", "launch", "cloud_on_demand", "cloud_reserved", "unstated"] = need(
+        "What kind of price."
+    )
     seen: IsoDate | None = opt("Day on which it was seen or published.")
     as_published: Line = need("The price as the source prints it.")
     evidence: Seq[Evidence] = need("Where it stands.", min_length=1)
@@ -92,7 +98,9 @@ class Accelerator(Record):
     names: Seq[Line] = seq("Other names in sources; search finds them.")
     architecture: Fact | None = opt("Architecture and chip.")
     compute_capability: ExactText | None = opt("CUDA compute capability or similar.")
-    form: Literal["pcie_card", "module", "soc", "rack_tray", "wafer", "cloud_chip", "desktop"] = need("How it is sold.")
+    form: Literal["pcie_card", "module", "soc", "rack_tray", "wafer", "cloud_chip", "desktop"] = need(
+        "How it is sold."
+    )
     cooling: Fact | None = opt("Cooling.")
     released: Fact | None = opt("Release or availability.")
     memory: Memory = need("Memory.")
@@ -106,7 +114,9 @@ class Accelerator(Record):
 class Bandwidth(StrictModel):
     """One bandwidth figure with everything that makes two figures of one link differ."""
 
-    scope: Literal["per_lane", "per_link", "per_port", "per_device", "per_node", "between_two_devices"] = need("What the figure covers.")
+    scope: Literal["per_lane", "per_link", "per_port", "per_device", "per_node", "between_two_devices"] = (
+        need("What the figure covers.")
+    )
     direction: Literal["per_direction", "bidirectional", "unstated"] = need("One way or both ways added.")
     measured: bool = need("Measured by somebody rather than a specification.")
     gb_s: Figure = need("GB/s (10^9 bytes).")

@@ -29,8 +29,8 @@ __all__ = [
     "Sparsity",
     "SpecMethod",
     "SpreadKind",
-    "Statistic",
     "StatedStatus",
+    "Statistic",
     "Status",
     "members",
 ]
