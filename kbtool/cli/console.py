@@ -16,6 +16,9 @@ __all__ = ["complain", "console", "find_root", "progress", "say"]
 
 SHOW_PROGRESS_AFTER_S: Final = 1.0
 
+WIDTH_WITHOUT_TERMINAL: Final = 1000
+"""A file or a pipe has no width: nothing is folded there."""
+
 Progress = Callable[[int, int], None]
 
 
@@ -36,7 +39,8 @@ def console() -> "Console":
     """Return a Rich console on stdout; it colours only on a terminal and honours `NO_COLOR`."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    width = None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
+    return Console(highlight=False, width=width, soft_wrap=width is not None)
 
 
 def find_root(given: Path | None) -> Path:

@@ -22,17 +22,22 @@ TABLE_COLUMNS: Final = {
     "benchmark": (
         "ref",
         "result",
+        "as_published",
         "metric",
-        "value",
-        "unit",
         "accelerator",
         "engine",
         "model",
         "concurrency",
         "status",
     ),
+    "accelerator": ("ref", "vendor", "form", "memory_gb", "bandwidth_gb_s", "power_w", "status"),
+    "source": ("ref", "source_kind", "publisher", "published", "group"),
 }
 """What a terminal is wide enough for; other forms give every column."""
+
+
+FOLDER_OF: Final = {"accelerator": "accelerators/", "engine": "engines/", "model": "models/"}
+"""Columns whose references all begin alike; a table leaves that out."""
 
 
 class Format(StrEnum):
@@ -177,7 +182,7 @@ def _print_table(rows: Sequence[Row], columns: Sequence[str]) -> None:
             cell = row.cells.get(name)
             number = isinstance(cell, int | Decimal) and not isinstance(cell, bool)
             text = "" if cell is None else format_number(cell) if number else terminal(str(cell))  # type: ignore[arg-type]  # `number` narrows it
-            cells.append(Text(text))
+            cells.append(Text(text.removeprefix(FOLDER_OF.get(name, "\n"))))
         table.add_row(*cells)
     console().print(table)
 

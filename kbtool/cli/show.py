@@ -97,31 +97,30 @@ def _head(corpus: "Corpus", ref: str, record: "Record") -> Iterator[Line]:
 
 
 def _print_results(record: "Benchmark") -> None:
+    """Print a line a result, the headline in bold; conditions have the names that they have in the record."""
     from rich.table import Table
     from rich.text import Text
 
-    from kbtool.analysis.rows import rows_of
     from kbtool.escape import terminal
 
-    columns = (
-        "result",
-        "metric",
-        "as_published",
-        "statistic",
-        "concurrency",
-        "prompt_class",
-        "prefix_cache",
-        "with",
-        "standing",
-    )
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in columns:
-        table.add_column(name, overflow="fold")
-    for row in rows_of("", record, ""):
-        cells = [terminal(str(row.cells[name])) if row.cells[name] is not None else "" for name in columns]
-        style = "bold" if row.anchor == record.headline else None
-        table.add_row(*(Text(cell) for cell in cells), style=style)
+    for name in ("result", "figure", "metric and conditions"):
+        table.add_column(name, overflow="fold", no_wrap=name == "figure")
+    for result in record.results:
+        stated = [
+            f"{name} {_words(value)}" for name, value in result.at.model_dump(exclude_defaults=True).items()
+        ]
+        changed = [f"with {each.field} {each.value}" for each in result.with_]
+        standing = [] if result.standing == "stands" else [result.standing]
+        words = [result.metric, *filter(None, [result.statistic]), *stated, *changed, *standing]
+        style = "bold" if result.id == record.headline else None
+        cells = (result.id, result.as_published, ", ".join(words))
+        table.add_row(*(Text(terminal(cell)) for cell in cells), style=style)
     console().print(table)
+
+
+def _words(value: object) -> str:
+    return " and ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _tail(corpus: "Corpus", ref: str, record: "Record") -> Iterator[Line]:
@@ -132,7 +131,7 @@ def _tail(corpus: "Corpus", ref: str, record: "Record") -> Iterator[Line]:
         ("Gaps", [f"{each.field} ({each.reason})" for each in record.gaps]),
         ("Claims", [f"{each.verdict}: {each.statement}" for each in record.claims]),
         ("Sources", [f"{each.source} ({each.role})" for each in record.sources]),
-        ("Pointed at by", [f"{each.source_ref} {each.pointer}" for each in corpus.backlinks(ref)]),
+        ("Pointed at by", sorted({each.source_ref for each in corpus.backlinks(ref)})),
     ):
         if paths:
             yield title, "bold"
