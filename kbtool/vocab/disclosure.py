@@ -58,7 +58,7 @@ DISCLOSURE_FIELDS: Final = (
     DisclosureField("speculation.method", "Speculative decoding", "Multiplies speed, by prompt class."),
     DisclosureField("speculation.draft_tok", "Draft tokens", "Bounds the acceptance length."),
     DisclosureField("speculation.acceptance_length", "Acceptance length", "Explains the speed."),
-    DisclosureField("measured.on", "Day of measurement", "Ties the figure to versions."),
+    DisclosureField("measured.day", "Day of measurement", "Ties the figure to versions."),
     DisclosureField("results.at.concurrency", "Concurrency", "One user or many."),
     DisclosureField(
         "results.at.input_tok", "Input tokens", "Attention and prefill grow with it.", _LATENCY | _SPEED | _PREFILL

@@ -1,6 +1,6 @@
-"""Numbers as records write them: exact decimals, one spelling for each value and precision.
+r"""Numbers as records write them: exact decimals, one spelling for each value and precision.
 
-A number is written in full, `-?(0|[1-9][0-9]*)(\\.[0-9]+)?`, never as `1e6`, `.5`, `+5`, `1_000`,
+A number is written in full, `-?(0|[1-9][0-9]*)(\.[0-9]+)?`, never as `1e6`, `.5`, `+5`, `1_000`,
 `012` or `-0`: readers of YAML, JSON and CSV disagree about those. Its digits are part of the
 evidence (`0.10` is not `0.1`), so that a fraction becomes a `Decimal`, which keeps them.
 
