@@ -18,7 +18,14 @@ from kbtool.errors import UsageError
 __all__ = ["Filter", "matches_words", "parse_filter", "select", "sort_rows"]
 
 _FILTER: Final = re.compile(r"\s*([a-z_]+)\s*(!=|<=|>=|=|<|>|~)\s*(.*?)\s*", re.DOTALL)
-_OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+_OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "=": eq,
+    "!=": ne,
+    "<": lt,
+    "<=": le,
+    ">": gt,
+    ">=": ge,
+}
 _GROUPED_DIGITS: Final = re.compile(r"(?<=\d),(?=\d{3})")
 
 
@@ -49,7 +56,9 @@ def parse_filter(text: str, columns: Iterable[str]) -> Filter:
     """
     found = _FILTER.fullmatch(text)
     if not found:
-        raise UsageError(f"filter {text!r} is not of the form COLUMN OP VALUE, such as 'value>100' or 'engine~sglang'")
+        raise UsageError(
+            f"filter {text!r} is not of the form COLUMN OP VALUE, such as 'value>100' or 'engine~sglang'"
+        )
     column, operator, value = found.groups()
     known = sorted(set(columns))
     if column not in known:
