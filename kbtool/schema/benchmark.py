@@ -202,7 +202,7 @@ class Measured(StrictModel):
     """When and by whom."""
 
     by: MeasuredBy = need("Who measured.")
-    on: IsoDate | None = opt("Day of the measurement.")
+    day: IsoDate | None = opt("Day of the measurement.")
     period: Line | None = opt("Longer or vaguer period, in the source's words.")
     valid_until: IsoDate | None = opt("Day on which the system stopped being as described.")
     tool: Line | None = opt("Client or benchmark program with version.")
@@ -224,6 +224,7 @@ class Artifact(StrictModel):
     path: Line = need("Path under `raw/`.")
     sha256: str = need("SHA-256 of the file.", pattern="^[0-9a-f]{64}$")
     size_bytes: Count = need("Size of the file.")
+    unpacked_bytes: Count | None = opt("Size when unpacked, where the file is compressed.")
     holds: Line = need("What is in it.")
 
 

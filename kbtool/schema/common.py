@@ -70,34 +70,48 @@ class _Stated(StrictModel):
     caveat: Short | None = opt("What a reader must know before using the value.")
 
 
-class OtherFigure(_Stated):
-    """A number that another source gives for the same fact."""
-
-    value: Number = need("The number, in the unit of the field's name.")
-    why_not: Line = need("Why this is not the value that the record uses.")
-
-
-class Figure(_Stated):
-    """A number about a thing, in the unit that the field's name carries."""
+class _Number(StrictModel):
+    """A number that may be known as a range alone. A base of its own, so that its keys come first in a file."""
 
     value: Number | None = opt("The number; null where the source prints only a range.")
     low: Number | None = opt("Lower end of a range.")
     high: Number | None = opt("Upper end of a range.")
     qualifier: Qualifier | None = opt("Approximate, or a bound.")
-    others: Seq[OtherFigure] = seq("What other sources say, where they disagree.")
 
 
-class OtherFact(_Stated):
-    """A text that another source gives for the same fact."""
+class _ExactNumber(StrictModel):
+    """A number."""
 
-    value: ExactText = need("The fact.")
-    why_not: Line = need("Why this is not the value that the record uses.")
+    value: Number = need("The number, in the unit of the field's name.")
 
 
-class Fact(_Stated):
+class _Words(StrictModel):
     """A fact in words or names."""
 
     value: ExactText = need("The fact.")
+
+
+class OtherFigure(_Stated, _ExactNumber):
+    """A number that another source gives for the same fact."""
+
+    why_not: Line = need("Why this is not the value that the record uses.")
+
+
+class Figure(_Stated, _Number):
+    """A number about a thing, in the unit that the field's name carries."""
+
+    others: Seq[OtherFigure] = seq("What other sources say, where they disagree.")
+
+
+class OtherFact(_Stated, _Words):
+    """A text that another source gives for the same fact."""
+
+    why_not: Line = need("Why this is not the value that the record uses.")
+
+
+class Fact(_Stated, _Words):
+    """A fact in words or names."""
+
     others: Seq[OtherFact] = seq("What other sources say, where they disagree.")
 
 

@@ -13,7 +13,7 @@ __all__ = ["Affected", "Effect", "Gotcha", "LastChecked", "Review", "Source", "S
 class LastChecked(StrictModel):
     """When somebody or something last looked whether the source is still there."""
 
-    on: IsoDate = need("Day of the check.")
+    day: IsoDate = need("Day of the check.")
     outcome: Literal[
         "reachable", "moved", "gone", "changed", "not_reachable_from_here", "stored_copy_read"
     ] = need("What was found.")

@@ -1,0 +1,181 @@
+"""From one record to its facts: everything that rules over all records will want to know about it."""
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from functools import cache
+from hashlib import blake2b
+from typing import Any, Final
+
+from kbtool.lint.facts import (
+    ExceptionFact,
+    Measurement,
+    Paragraph,
+    RecordFacts,
+    ReferenceFact,
+    ReviewFacts,
+    SourceFact,
+)
+from kbtool.schema import Accelerator, Benchmark, Engine, Interconnect, Model, Record, Review, Source
+from kbtool.schema.base import StrictModel
+from kbtool.schema.benchmark import Result
+from kbtool.store.fields import without_none
+from kbtool.store.references import outgoing
+
+__all__ = ["collect_facts"]
+
+SHORTEST_PARAGRAPH: Final = 160
+"""Characters; a shorter text may well be said twice in the same words."""
+
+_QUOTING_KEYS: Final = frozenset({"quote", "as_published", "locator", "url", "archive_url"})
+_SETUP: Final = ("system", "engine", "deployment", "model", "serving", "speculation")
+_ABOUT_THE_SOURCE: Final = ("_as_published", "_basis")
+_FUTURE_DATES: Final = frozenset({"until", "valid_until"})
+
+
+def collect_facts(
+    record: StrictModel, value: Mapping[str, Any], *, ref: str, kind: str, path: str, sha256: str
+) -> RecordFacts:
+    """Return the facts of a valid record.
+
+    Args:
+        record: The record.
+        value: The same as plain data.
+        ref: Its reference.
+        kind: Its kind.
+        path: Its file, relative to the project root.
+        sha256: Of the file's bytes.
+    """
+    references = [ReferenceFact._make(each) for each in outgoing(record)]
+    if isinstance(record, Review):
+        review = ReviewFacts(
+            record.record,
+            record.record_sha256,
+            record.author,
+            record.reviewer,
+            record.level,
+            record.reviewed.isoformat(),
+        )
+        return RecordFacts(
+            ref, kind, ref.rpartition("/")[2], path, "", "", sha256, references=references, review=review
+        )
+    if not isinstance(record, Record):
+        return RecordFacts(ref, kind, value["id"], path, value["title"], "", sha256, references=references)
+    latest_at, latest = max(_dates(record, ""), key=lambda each: each[1])
+    return RecordFacts(
+        ref,
+        kind,
+        record.id,
+        path,
+        record.title,
+        record.status,
+        sha256,
+        record.updated.isoformat(),
+        latest.isoformat(),
+        latest_at,
+        record.group if isinstance(record, Source) else "",
+        (record.url or "") if isinstance(record, Source) else "",
+        (record.content_sha256 or "") if isinstance(record, Source) else "",
+        [each.id for each in record.results] if isinstance(record, Benchmark) else (),
+        record.names if isinstance(record, Accelerator | Engine | Interconnect | Model) else (),
+        references,
+        [SourceFact(each.source, each.role, each.group) for each in record.sources],
+        list(_paragraphs(value)),
+        list(_measurements(record, value)) if isinstance(record, Benchmark) else (),
+        [ExceptionFact(each.rule, each.at or "", each.until.isoformat()) for each in record.exceptions],
+    )
+
+
+def _paragraphs(value: Mapping[str, Any]) -> Iterator[Paragraph]:
+    """Yield the long paragraphs in our own words."""
+    for pointer, text in _long_texts(value, ""):
+        for paragraph in text.split("\n\n"):
+            words = " ".join(paragraph.casefold().split())
+            if len(words) >= SHORTEST_PARAGRAPH:
+                yield Paragraph(pointer, _hash(words))
+
+
+def _long_texts(value: Mapping[str, Any], above: str) -> Iterator[tuple[str, str]]:
+    """Yield pointer and text of what is long enough; pointers are made for nothing else."""
+    for key, inner in value.items():
+        kind = type(inner)
+        if kind is str:
+            if len(inner) >= SHORTEST_PARAGRAPH and key not in _QUOTING_KEYS:
+                yield f"{above}/{key}", inner
+        elif kind is dict:
+            yield from _long_texts(inner, f"{above}/{key}")
+        elif kind is list:
+            for index, each in enumerate(inner):
+                if type(each) is dict:
+                    yield from _long_texts(each, f"{above}/{key}/{index}")
+
+
+def _measurements(record: Benchmark, value: Mapping[str, Any]) -> Iterator[Measurement]:
+    setup = repr([_conditions(value.get(section)) for section in _SETUP])
+    for index, (result, plain) in enumerate(zip(record.results, value["results"], strict=True)):
+        first = result.evidence[0]
+        conditions = [result.metric, result.statistic, _conditions(plain["at"]), plain.get("with")]
+        yield Measurement(
+            f"/results/{index}",
+            result.metric,
+            _hash(f"{setup}{conditions!r}"),
+            _hash(f"{first.source}\n{first.locator}\n{first.quote}\n{result.metric}"),
+            _figure(result),
+            result.standing,
+        )
+
+
+def _conditions(section: Any) -> Any:
+    """Return what a section says about the run, in any order, without how its source words it."""
+    if not isinstance(section, dict):
+        return section
+    return [(key, section[key]) for key in sorted(section) if not key.endswith(_ABOUT_THE_SOURCE)]
+
+
+def _figure(result: Result) -> str:
+    if result.value is not None:
+        return format(result.value, "f")
+    return f"{result.low}..{result.high}"
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+# --- Dates ------------------------------------------------------------------------------------
+
+
+def _dates(model: StrictModel, pointer: str) -> Iterator[tuple[str, date]]:
+    """Yield every day that has already passed, by what its field means."""
+    for name, key, is_date in _date_fields(type(model)):
+        value = getattr(model, name)
+        if is_date:
+            if value is not None:
+                yield f"{pointer}/{key}", value
+        elif isinstance(value, tuple):
+            for index, each in enumerate(value):
+                yield from _dates(each, f"{pointer}/{key}/{index}")
+        elif value is not None:
+            yield from _dates(value, f"{pointer}/{key}")
+
+
+@cache
+def _date_fields(model: type[StrictModel]) -> tuple[tuple[str, str, bool], ...]:
+    """Return attribute and key of the fields that are days, or lead to days."""
+    found = []
+    for name, field in model.model_fields.items():
+        members = [inner for member in without_none(field.annotation) for inner in _items(member)]
+        is_date = date in members and name not in _FUTURE_DATES
+        leads = any(
+            isinstance(each, type) and issubclass(each, StrictModel) and _date_fields(each)
+            for each in members
+        )
+        if is_date or leads:
+            found.append((name, field.alias or name, is_date))
+    return tuple(found)
+
+
+def _items(member: Any) -> tuple[Any, ...]:
+    """Return what a list holds, or the member itself."""
+    if getattr(member, "__origin__", None) is tuple:
+        return without_none(member.__args__[0])
+    return (member,)

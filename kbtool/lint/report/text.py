@@ -1,0 +1,46 @@
+"""A report for a person at a terminal: two lines a finding, and one that sums up."""
+
+from collections.abc import Callable, Iterator
+
+from kbtool.escape import terminal
+from kbtool.findings import Finding
+from kbtool.lint.outcome import Report
+
+__all__ = ["finding_lines", "plural", "summary", "text"]
+
+
+def text(report: Report, *, limit: int) -> str:
+    """Return the report; of more than `limit` findings the worst are shown, in the order of the files."""
+    shown = report.findings
+    if limit and len(shown) > limit:
+        shown = tuple(sorted(report.by_severity()[:limit], key=Finding.sort_key))
+    lines = [line for finding in shown for line in finding_lines(finding, terminal)]
+    hidden = len(report.findings) - len(shown)
+    if hidden:
+        lines.append(f"{hidden} more: `--limit 0` shows all, `--format json` holds all")
+    lines.append(summary(report))
+    return "\n".join(lines)
+
+
+def finding_lines(finding: Finding, safe: Callable[[str], str]) -> Iterator[str]:
+    """Yield place and name of a finding, then its message; `safe` escapes for where it is shown."""
+    place = f"{finding.path}:{finding.line}:{finding.column}"
+    yield safe(f"{place}: {finding.severity} {finding.code} {finding.name}")
+    yield safe(f"  {finding.message}")
+
+
+def summary(report: Report) -> str:
+    """Return one line that says how the run ended."""
+    counts = [plural(number, severity) for severity, number in report.counts().items() if number]
+    mendable = sum(bool(finding.edits) for finding in report.findings)
+    parts = [f"{', '.join(counts) or 'no findings'} in {plural(report.files_checked, 'file')}"]
+    if report.accepted:
+        parts.append(f"{plural(len(report.accepted), 'finding')} accepted by exceptions")
+    if mendable:
+        parts.append(f"`--fix` mends {mendable}")
+    return "; ".join(parts)
+
+
+def plural(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 error`, `2 errors`."""
+    return f"{number:,} {noun}{'' if number == 1 or noun == 'info' else 's'}"

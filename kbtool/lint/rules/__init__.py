@@ -1,0 +1,58 @@
+"""All rules, one module a family or a part of one."""
+
+from types import ModuleType
+from typing import Final
+
+from kbtool.lint.rule import Rule, collect
+from kbtool.lint.rules import (
+    addresses,
+    arithmetic,
+    artifacts,
+    base_commit,
+    comparability,
+    exceptions,
+    gaps,
+    hardware,
+    identity,
+    links,
+    prefill,
+    privacy,
+    prose,
+    provenance,
+    published,
+    secrets,
+    sources,
+    speculation,
+    status,
+    topology,
+    values,
+)
+
+__all__ = ["MODULES", "RULES"]
+
+MODULES: Final[tuple[ModuleType, ...]] = (
+    addresses,
+    arithmetic,
+    artifacts,
+    base_commit,
+    comparability,
+    exceptions,
+    gaps,
+    hardware,
+    identity,
+    links,
+    prefill,
+    privacy,
+    prose,
+    provenance,
+    published,
+    secrets,
+    sources,
+    speculation,
+    status,
+    topology,
+    values,
+)
+
+RULES: Final[tuple[Rule, ...]] = collect(MODULES)
+"""By code."""

@@ -1,0 +1,379 @@
+"""Rules about things: what a datasheet says fits together, and a run stays within what its hardware can do."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from itertools import pairwise
+from typing import Final
+
+from kbtool.analysis.parts import parts
+from kbtool.analysis.published import numbers_in
+from kbtool.lint.lookup import Lookup
+from kbtool.lint.rule import Problem, rule
+from kbtool.schema import Accelerator, Benchmark, Interconnect, Model
+from kbtool.schema.common import Figure
+from kbtool.schema.things import Attention, Experts
+
+_SENSOR_SLACK: Final = Decimal("1.05")
+"""A sensor reads up to 5 % off, and a board overshoots its limit for moments."""
+_SPARSE_TO_DENSE: Final = (Decimal("1.5"), Decimal("2.5"))
+"""Structured sparsity doubles the peak; datasheets round."""
+_BOTH_WAYS: Final = (Decimal("1.2"), Decimal("2.2"))
+_GB_PER_GIB: Final = (Decimal("0.97"), Decimal("1.11"))
+"""96 GB as sold is 95.6 to 96 GiB as read; the exact factor is 1.074."""
+_LARGEST_MEMORY_GB: Final = 4_096
+_FASTEST_MEMORY_GB_S: Final = 100_000
+_EDITIONS: Final = ("max-q", "workstation", "server", "sxm", "nvl", "pcie")
+"""Words that tell editions of one accelerator apart."""
+
+
+@rule("U201", "power-limit-above-board")
+def power_limit_above_board(record: Benchmark, refs: Lookup) -> Iterator[Problem]:
+    """Flag a power limit that the accelerator's edition cannot be set to.
+
+    "220 W of 600 W" on a card whose limit is 300 W is not 37 % of the power but 73 %, and the conclusion
+    drawn from it turns round. Either the limit or the edition was misread. A printed limit alone is a
+    warning, which a claim about `system.power_limit_w` settles.
+
+    Bad:
+        system: {power_limit_w: 700, power_limit_as_published: 700 W}
+
+    Good:
+        system: {power_limit_w: 450, power_limit_as_published: 450 W}
+    """
+    system = record.system
+    if system.power_limit_w is None and system.power_limit_as_published is None:
+        return
+    board = _board_limit_w(refs.get(system.accelerator, Accelerator))
+    if board is None:
+        return
+    if system.power_limit_w is not None:
+        if system.power_limit_w > board:
+            message = f"{system.power_limit_w} W; {system.accelerator} allows {board} W: correct the limit, or the edition"
+            yield Problem("/system/power_limit_w", message)
+        return
+    printed = numbers_in(system.power_limit_as_published or "")
+    told = any("system.power_limit_w" in each.fields for each in record.claims)
+    if len(printed) == 1 and printed[0].value > board and not told:
+        message = (
+            f"the source prints {system.power_limit_as_published!r}, but {system.accelerator} allows {board} W: "
+            "add a claim about system.power_limit_w, or correct the edition"
+        )
+        yield Problem("/system/power_limit_as_published", message, severity="warning")
+
+
+@rule("U202", "power-above-board")
+def power_above_board(record: Benchmark, refs: Lookup) -> Iterator[Problem]:
+    """Flag a mean power per accelerator above the limit of its board.
+
+    The figure is that of the whole system, or the accelerator is another edition.
+
+    Bad:
+        results:
+          - {id: decode-prose-1, metric: power_w, value: 1200, as_published: 1200 W,
+             at: {concurrency: 1, interval: the run}, evidence: [{source: sources/base-source, locator: Table 3}]}
+
+    Good:
+        results:
+          - {id: decode-prose-1, metric: power_w, value: 420, as_published: 420 W,
+             at: {concurrency: 1, interval: the run}, evidence: [{source: sources/base-source, locator: Table 3}]}
+    """
+    for index, result in enumerate(record.results):
+        if result.metric != "power_w" or result.value is None or result.statistic in ("max", "peak"):
+            continue
+        board = _board_limit_w(refs.get(record.system.accelerator, Accelerator))
+        if board is not None and result.value > board * _SENSOR_SLACK:
+            message = f"{result.value} W each; {record.system.accelerator} allows {board} W: check scope and edition"
+            yield Problem(f"/results/{index}/value", message)
+
+
+@rule("U203", "edition-not-the-one-named", severity="warning")
+def edition_not_the_one_named(record: Benchmark, refs: Lookup) -> Iterator[Problem]:
+    """Flag a run whose source names another edition than the accelerator record is about.
+
+    Editions of one name differ in power, clocks and links by up to half.
+
+    Bad:
+        system: {accelerator_as_published: Base Accelerator 96GB Max-Q}
+
+    Good:
+        system: {accelerator_as_published: Base Accelerator 96GB Workstation Edition}
+    """
+    text = record.system.accelerator_as_published
+    named = {word for word in _EDITIONS if word in text.casefold()} if text else set()
+    if not named or record.system.accelerator_basis != "stated":
+        return
+    accelerator = refs.get(record.system.accelerator, Accelerator)
+    if accelerator is None:
+        return
+    known = " ".join(
+        [accelerator.title, accelerator.edition or "", accelerator.id, *accelerator.names]
+    ).casefold()
+    if not any(word in known for word in named):
+        message = f"the source names {text!r}, but {record.system.accelerator} is another edition: refer to the one named"
+        yield Problem("/system/accelerator", message)
+
+
+@rule("U204", "power-limits-out-of-order")
+def power_limits_out_of_order(record: Accelerator) -> Iterator[Problem]:
+    """Flag a lowest power limit above the default, or a default above the highest.
+
+    Bad:
+        power: {default_w: {value: 100, as_published: 100 W}}
+
+    Good:
+        power: {default_w: {value: 450, as_published: 450 W}}
+    """
+    power = record.power
+    limits = [
+        ("min_limit_w", power.min_limit_w),
+        ("default_w", power.default_w),
+        ("max_limit_w", power.max_limit_w),
+    ]
+    known = [
+        (name, figure.value) for name, figure in limits if figure is not None and figure.value is not None
+    ]
+    for (lower, low), (upper, high) in pairwise(known):
+        if low > high:
+            yield Problem(
+                f"/power/{lower}/value", f"{lower} is {low}, above {upper} {high}: correct the one misread"
+            )
+
+
+@rule("U205", "gib-given-as-gb")
+def gib_given_as_gb(record: Accelerator | Model) -> Iterator[Problem]:
+    """Flag a size that its source prints in GiB and the record holds in GB, or the other way round.
+
+    1 GiB is 1.074 GB. At 100 GB the slip is 7 GB, which decides whether a model fits.
+
+    Bad:
+        memory: {capacity_gb: {value: 95.6, as_published: 95.6 GiB}}
+
+    Good:
+        memory: {capacity_gib: {value: 95.6, as_published: 95.6 GiB}}
+    """
+    for pointer, figure in parts(record, Figure):
+        field = pointer.rpartition("/")[2]
+        wrong = {"capacity_gb": "GiB", "size_gb": "GiB"}.get(field)
+        if wrong is None or figure.value is None or figure.as_published is None or figure.basis != "stated":
+            continue
+        if any(each.unit == wrong and each.value == figure.value for each in numbers_in(figure.as_published)):
+            message = f"the source prints {figure.as_published!r}, but {field} is in GB: convert it, and say `basis: derived`"
+            yield Problem(f"{pointer}/value", message)
+
+
+@rule("U206", "gb-and-gib-apart")
+def gb_and_gib_apart(record: Accelerator) -> Iterator[Problem]:
+    """Flag a capacity in GB and one in GiB that cannot be one memory.
+
+    Bad:
+        memory: {capacity_gib: {value: 48, as_published: 48 GiB}}
+
+    Good:
+        memory: {capacity_gib: {value: 95.6, as_published: 95.6 GiB}}
+    """
+    memory = record.memory
+    decimal = memory.capacity_gb.value if memory.capacity_gb else None
+    binary = memory.capacity_gib.value if memory.capacity_gib else None
+    if not decimal or not binary:
+        return
+    low, high = _GB_PER_GIB
+    if not low <= decimal / binary <= high:
+        message = (
+            f"{decimal} GB and {binary} GiB cannot be one memory: correct the one that is of another edition"
+        )
+        yield Problem("/memory/capacity_gib/value", message)
+
+
+@rule("U207", "memory-beyond-any-known", severity="warning")
+def memory_beyond_any_known(record: Accelerator) -> Iterator[Problem]:
+    """Flag a memory larger or faster than any accelerator's.
+
+    The figure is that of a node or a rack, or in another unit. Wafers, whose memory is on the chip, are left
+    out.
+
+    Bad:
+        memory: {bandwidth_gb_s: {value: 1792000, as_published: "1,792,000 MB/s"}}
+
+    Good:
+        memory: {bandwidth_gb_s: {value: 8000, as_published: 8 TB/s}}
+    """
+    if record.form in ("wafer", "rack_tray"):
+        return
+    for field, figure, limit in (
+        ("capacity_gb", record.memory.capacity_gb, _LARGEST_MEMORY_GB),
+        ("bandwidth_gb_s", record.memory.bandwidth_gb_s, _FASTEST_MEMORY_GB_S),
+    ):
+        if figure is not None and figure.value is not None and figure.value > limit:
+            message = (
+                f"{field} is {figure.value:f}; expected at most {limit} for one package: check unit and scope"
+            )
+            yield Problem(f"/memory/{field}/value", message)
+
+
+@rule("U208", "sparse-not-twice-dense")
+def sparse_not_twice_dense(record: Accelerator) -> Iterator[Problem]:
+    """Flag a sparse peak that is not about twice the dense one.
+
+    Datasheets print the sparse figure in the large type. Taken for dense, it makes every bound twice too
+    high; with the two exchanged, half too low.
+
+    Bad:
+        compute:
+          - {dtype: fp8_e4m3, sparsity: dense, measured: false, tflops: {value: 2000, as_published: "2,000"}}
+          - {dtype: fp8_e4m3, sparsity: sparse, measured: false, tflops: {value: 1000, as_published: "1,000"}}
+
+    Good:
+        compute:
+          - {dtype: fp8_e4m3, sparsity: dense, measured: false, tflops: {value: 1000, as_published: "1,000"}}
+          - {dtype: fp8_e4m3, sparsity: sparse, measured: false, tflops: {value: 2000, as_published: "2,000"}}
+    """
+    peaks = {(each.dtype, each.sparsity): each.tflops.value for each in record.compute if not each.measured}
+    low, high = _SPARSE_TO_DENSE
+    for index, entry in enumerate(record.compute):
+        sparse, dense = entry.tflops.value, peaks.get((entry.dtype, "dense"))
+        if entry.measured or entry.sparsity != "sparse" or sparse is None or not dense:
+            continue
+        if not low <= sparse / dense <= high:
+            message = f"sparse is {sparse}, dense {dense}; expected about twice: check which figure is which"
+            yield Problem(f"/compute/{index}/tflops/value", message)
+
+
+@rule("U209", "peak-given-twice")
+def peak_given_twice(record: Accelerator) -> Iterator[Problem]:
+    """Flag two datasheet peaks of one data type that are both dense, or both sparse.
+
+    Where sources disagree, the second figure stands in `others` with the reason why it is not used; usually
+    one of the two is the sparse one.
+
+    Bad:
+        compute:
+          - {dtype: fp8_e4m3, sparsity: dense, measured: false, tflops: {value: 1000, as_published: "1,000"}}
+          - {dtype: fp8_e4m3, sparsity: dense, measured: false, tflops: {value: 2000, as_published: "2,000"}}
+
+    Good:
+        compute:
+          - {dtype: fp8_e4m3, sparsity: dense, measured: false, tflops: {value: 1000, as_published: "1,000"}}
+          - {dtype: fp8_e4m3, sparsity: dense, measured: true, tflops: {value: 870, as_published: "870"}}
+    """
+    seen = set()
+    for index, entry in enumerate(record.compute):
+        key = (entry.dtype, entry.sparsity)
+        if not entry.measured and key in seen:
+            message = f"a second {entry.sparsity} peak for {entry.dtype}: say which is sparse, or put it into `others`"
+            yield Problem(f"/compute/{index}", message)
+        if not entry.measured:
+            seen.add(key)
+
+
+@rule("U210", "both-ways-below-one-way")
+def both_ways_below_one_way(record: Interconnect) -> Iterator[Problem]:
+    """Flag a bandwidth both ways that is not up to twice the bandwidth one way.
+
+    Vendors print the sum of both directions; a copy runs in one. Exchanged, every transfer bound is wrong by
+    two.
+
+    Bad:
+        bandwidth:
+          - {scope: per_device, direction: per_direction, measured: false, gb_s: {value: 128, as_published: 128 GB/s}}
+          - {scope: per_device, direction: bidirectional, measured: false, gb_s: {value: 64, as_published: 64 GB/s}}
+
+    Good:
+        bandwidth:
+          - {scope: per_device, direction: per_direction, measured: false, gb_s: {value: 64, as_published: 64 GB/s}}
+          - {scope: per_device, direction: bidirectional, measured: false, gb_s: {value: 128, as_published: 128 GB/s}}
+    """
+    one_way = {
+        (each.scope, each.measured, each.conditions): each.gb_s.value
+        for each in record.bandwidth
+        if each.direction == "per_direction"
+    }
+    low, high = _BOTH_WAYS
+    for index, each in enumerate(record.bandwidth):
+        single = one_way.get((each.scope, each.measured, each.conditions))
+        both = each.gb_s.value
+        if each.direction != "bidirectional" or not single or both is None:
+            continue
+        if not low <= both / single <= high:
+            message = f"both ways {both}, one way {single}; expected up to twice: check which figure is which"
+            yield Problem(f"/bandwidth/{index}/gb_s/value", message)
+
+
+@rule("U211", "part-above-whole")
+def part_above_whole(record: Model) -> Iterator[Problem]:
+    """Flag a model whose part is larger than what it is a part of.
+
+    Active parameters are some of all parameters, experts per token some of the routed ones, key/value heads
+    at most as many as query heads. Exchanged, the decode bound is off by the model's sparsity.
+
+    Bad:
+        total_parameters: {value: 8000000000}
+        active_parameters: {value: 80000000000, as_published: 80B}
+
+    Good:
+        total_parameters: {value: 80000000000, as_published: 80B}
+        active_parameters: {value: 8000000000}
+    """
+    attention, experts = record.attention or Attention(), record.experts or Experts()
+    for at, part, whole, name in (
+        ("/active_parameters", record.active_parameters, record.total_parameters, "total_parameters"),
+        (
+            "/active_parameters_prefill",
+            record.active_parameters_prefill,
+            record.total_parameters,
+            "total_parameters",
+        ),
+        (
+            "/active_parameters_decode",
+            record.active_parameters_decode,
+            record.total_parameters,
+            "total_parameters",
+        ),
+        ("/experts/per_token", experts.per_token, experts.routed, "experts.routed"),
+        (
+            "/attention/kv_heads",
+            attention.kv_heads,
+            attention.heads,
+            "attention.heads",
+        ),
+    ):
+        if part is None or whole is None or part.value is None or whole.value is None:
+            continue
+        if part.value > whole.value:
+            message = f"{part.value:f} is more than {name} {whole.value:f}: exchange the two, or correct one"
+            yield Problem(f"{at}/value", message)
+
+
+@rule("U212", "weights-beyond-memory", severity="warning")
+def weights_beyond_memory(record: Benchmark, refs: Lookup) -> Iterator[Problem]:
+    """Flag weight files larger than the memory of all accelerators of one instance.
+
+    Unless parts were offloaded, which a field or note says, the model cannot have been served: the layout,
+    the checkpoint or the unit is another.
+
+    Bad:
+        model: {weights_gb: 400, weights_as_published: 400 GB}
+
+    Good:
+        model: {weights_gb: 150, weights_as_published: 150 GB}
+    """
+    size = record.model.weights_gb
+    count = record.system.accelerator_count
+    if size is None or count is None:
+        return
+    accelerator = refs.get(record.system.accelerator, Accelerator)
+    capacity = accelerator.memory.capacity_gb if accelerator else None
+    if capacity is None or capacity.value is None:
+        return
+    available = capacity.value * count / (record.deployment.instances or 1)
+    if size > available * Decimal("1.08"):
+        message = f"{size} GB of weights in {available:.0f} GB of memory an instance: check layout, checkpoint and unit"
+        yield Problem("/model/weights_gb", message)
+
+
+def _board_limit_w(accelerator: Accelerator | None) -> Decimal | None:
+    """Return the highest power that a board can be set to; as sold, where no limit is known."""
+    if accelerator is None:
+        return None
+    power = accelerator.power
+    figure = power.max_limit_w or power.default_w
+    return None if figure is None else figure.high or figure.value

@@ -1,0 +1,100 @@
+"""JSON Schemas of all kinds, for editors and other programs: `schema/<kind>.schema.json`.
+
+The files are made from the models and committed, so that an editor completes and checks a record without
+kbtool.  Equal models give equal bytes.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from kbtool.schema.kinds import MODELS
+from kbtool.vocab.terms import DEFINITIONS
+
+__all__ = ["FOLDER", "SUFFIX", "schema_for", "schema_text", "stale", "write"]
+
+FOLDER: Final = "schema"
+"""Below the project root."""
+SUFFIX: Final = ".schema.json"
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_MEANINGS: Final = {frozenset(words): words for words in DEFINITIONS.values()}
+
+
+def schema_for(kind: str) -> dict[str, Any]:
+    """Return the JSON Schema of one kind.
+
+    Raises:
+        KeyError: there is no such kind.
+    """
+    model = MODELS[kind]
+    made = model.model_json_schema(by_alias=True)
+    version = model.model_fields["schema_version"].annotation
+    head = {
+        "$schema": _DIALECT,
+        "$id": f"urn:kbtool:schema:{_only_word(version)}:{kind}",
+        "title": kind.capitalize(),
+    }
+    return head | {key: _refined(value) for key, value in made.items() if key not in head}
+
+
+def schema_text(kind: str) -> str:
+    """Return the content of the schema file of one kind."""
+    return json.dumps(schema_for(kind), indent=2, ensure_ascii=False) + "\n"
+
+
+def write(root: Path) -> list[str]:
+    """Write the schema files that are not current; return their names relative to the project root."""
+    changed = [name for name, text in _files() if _read(root / name) != text]
+    texts = dict(_files())
+    for name in changed:
+        path = root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(texts[name], encoding="utf-8", newline="\n")
+    return changed
+
+
+def stale(root: Path) -> list[str]:
+    """Return the schema files that are missing, differ from the models, or belong to no kind."""
+    texts = dict(_files())
+    strangers = {
+        f"{FOLDER}/{path.name}"
+        for path in (root / FOLDER).glob(f"*{SUFFIX}")
+        if f"{FOLDER}/{path.name}" not in texts
+    }
+    return sorted(strangers | {name for name, text in texts.items() if _read(root / name) != text})
+
+
+def _files() -> Iterator[tuple[str, str]]:
+    for kind in MODELS:
+        yield f"{FOLDER}/{kind}{SUFFIX}", schema_text(kind)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+
+
+def _only_word(literal: Any) -> Any:
+    (word,) = literal.__args__
+    return word
+
+
+def _refined(node: Any, *, is_properties: bool = False) -> Any:
+    """Drop the titles that pydantic makes up, and explain the words of closed sets."""
+    if isinstance(node, list):
+        return [_refined(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    kept = {
+        key: _refined(value, is_properties=key in {"properties", "$defs"} and not is_properties)
+        for key, value in node.items()
+        if key != "title" or is_properties
+    }
+    meanings = None if is_properties else _MEANINGS.get(frozenset(kept.get("enum", ())))
+    if meanings:
+        kept["enumDescriptions"] = [meanings[word] for word in kept["enum"]]
+    return kept
