@@ -1,0 +1,231 @@
+"""The records as the site needs them: a card of each, made once a version, and whole records on demand."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from kbtool.errors import RecordError
+from kbtool.findings import Finding
+from kbtool.schema import KINDS, Record, Withdrawn
+from kbtool.site.cards import Card, card_of
+from kbtool.site.products import key_of
+from kbtool.site.search import words_of
+from kbtool.site.state import CachedCard
+from kbtool.site.views.base import Incoming
+from kbtool.store.corpus import Corpus, ReviewState
+from kbtool.store.faults import RecordFault
+from kbtool.store.files import RecordFile, discover, read
+from kbtool.store.read import digest_of, read_file, ref_of
+from kbtool.store.references import outgoing
+
+__all__ = ["Files", "Library", "SourceFile", "read_files"]
+
+
+class SourceFile(NamedTuple):
+    """A file below `records/` and a digest of its bytes."""
+
+    file: RecordFile
+    ref: str
+    """`<kind>s/<id>`, with a folder in front for reviews and stones."""
+    digest: str
+
+
+class Files(NamedTuple):
+    """What is below `records/`."""
+
+    found: tuple[SourceFile, ...]
+    """By reference; of two files with one id the first counts."""
+    findings: tuple[Finding, ...]
+    """What is no record file, or cannot be read."""
+
+
+def read_files(root: Path) -> Files:
+    """Return every record file with its digest."""
+    found: dict[str, SourceFile] = {}
+    findings: list[Finding] = []
+    for each in sorted(discover(root), key=_order):
+        if isinstance(each, Finding):
+            findings.append(each)
+            continue
+        try:
+            digest = digest_of(read(each))
+        except RecordFault as fault:
+            findings.append(fault.finding(each.relative))
+            continue
+        ref = ref_of(each)
+        found.setdefault(ref, SourceFile(each, ref, digest))
+    ordered = tuple([found[ref] for ref in sorted(found)])
+    return Files(ordered, tuple(sorted(findings, key=Finding.sort_key)))
+
+
+class Library:
+    """The records of one state of the files. Cards are at hand; whole records are read when asked for."""
+
+    def __init__(self, root: Path, files: Files, cached: Mapping[str, CachedCard]) -> None:
+        self._root = root
+        self._files = {each.ref: each for each in files.found}
+        self._cached = cached
+        self._records: dict[str, Record] = {}
+        self.findings: list[Finding] = list(files.findings)
+        """What keeps files from being records."""
+        self.new_cards: dict[str, CachedCard] = {}
+        """Cards that were made now, by path of the record."""
+        self.words: dict[str, str] = {}
+        """Reference -> words of the record's prose, joined by blanks."""
+        self.cards: dict[str, Card] = {}
+        """Reference -> card, in the order of the references."""
+        self.withdrawn: dict[str, Withdrawn] = {}
+        """Reference that a record had -> what is left of it."""
+        self._card_digests: dict[str, str] = {}
+        self._row_digests: dict[str, str] = {}
+        self._incoming: dict[str, tuple[Incoming, ...]] = {}
+
+    def read(self, progress: Callable[[int], None]) -> None:
+        """Make every card, from the cache where the file is the one that it was made from."""
+        for done, (ref, source) in enumerate(self._files.items()):
+            progress(done)
+            if source.file.kind == "withdrawn":
+                self._read_stone(ref)
+            elif source.file.kind != "review":
+                self._read_card(ref, source)
+        self._incoming = _incoming(self.cards)
+
+    def find(self, ref: str) -> Card | None:
+        """Return the card of a record, or None where there is no such record."""
+        return self.cards.get(ref)
+
+    def incoming(self, ref: str) -> tuple[Incoming, ...]:
+        """Return who names a record, by reference."""
+        return self._incoming.get(ref, ())
+
+    def digest(self, ref: str) -> str:
+        """Return the digest of a record's file."""
+        return self._files[ref].digest
+
+    def broken(self) -> dict[str, str]:
+        """Return the files of the seven kinds that hold no record: reference -> path from the project root."""
+        return {
+            ref: source.file.relative
+            for ref, source in self._files.items()
+            if source.file.kind in KINDS and ref not in self.cards
+        }
+
+    def review_digest(self, ref: str) -> str:
+        """Return the digest of the review of a record; empty where there is none."""
+        review = self._files.get(f"reviews/{ref}")
+        return review.digest if review else ""
+
+    def neighbour_digests(self, ref: str) -> Iterator[str]:
+        """Yield a digest of everything that the page of a record shows of other records."""
+        for mention in self.cards[ref].mentions:
+            yield self._card_digests.get(mention.target.partition("#")[0], "")
+        for each in self.incoming(ref):
+            yield self.row_digest(each.card.ref)
+
+    def row_digest(self, ref: str) -> str:
+        """Return a digest of a record's row in a table: its card, and the titles that its cells show."""
+        found = self._row_digests.get(ref)
+        if found is None:
+            named = [self.cards.get(cell.ref) for cell in self.cards[ref].cells if cell.ref]
+            shown = [f"{card.title}\x1f{card.status}" if card else "" for card in named]
+            found = self._row_digests[ref] = key_of(self._card_digests[ref], *shown)
+        return found
+
+    def relative(self, ref: str) -> str:
+        """Return the path of a record's file from the project root."""
+        return self._files[ref].file.relative
+
+    def data(self, ref: str) -> bytes:
+        """Return the bytes of a record's file."""
+        return read(self._files[ref].file)
+
+    def record(self, ref: str) -> Record:
+        """Return a whole record, and keep it until it is to be forgotten.
+
+        Raises:
+            RecordError: The file changed since it was looked at and holds no record any more.
+        """
+        kept = self._records.get(ref)
+        if kept is None:
+            kept = read_file(self._files[ref].file).record
+            if not isinstance(kept, Record):
+                raise RecordError(f"{self.relative(ref)} changed while the site was built: build it again")
+            self._records[ref] = kept
+        return kept
+
+    def forget(self, ref: str) -> None:
+        """Let go of a whole record whose pages are made."""
+        self._records.pop(ref, None)
+
+    def review_state(self, ref: str) -> ReviewState | None:
+        """Return the review of a record and whether it counts; None where there is none."""
+        review = self._files.get(f"reviews/{ref}")
+        if review is None:
+            return None
+        pair = Corpus(self._root, (read_file(self._files[ref].file), read_file(review.file)))
+        return pair.review_state(ref) if ref in pair.records else None
+
+    def _read_card(self, ref: str, source: SourceFile) -> None:
+        path = source.file.relative
+        cached = self._cached.get(path)
+        if cached is None or cached.key != self._key(ref, source.digest):
+            loaded = read_file(source.file)
+            if not isinstance(loaded.record, Record):
+                self.findings += loaded.findings
+                return
+            self._records[ref] = loaded.record
+            card = self._card(ref, loaded.record)
+            words = " ".join(sorted(words_of("\n".join(_texts(loaded.value)))))
+            # The digest of what was read now: the file may have changed since it was looked at.
+            cached = CachedCard(self._key(ref, loaded.digest), card.to_row(), words)
+            self.new_cards[path] = cached
+        else:
+            card = Card.from_row(cached.card)
+        self.cards[ref] = card
+        self.words[ref] = cached.words
+        self._card_digests[ref] = key_of(cached.card)
+
+    def _key(self, ref: str, digest: str) -> str:
+        review = self._files.get(f"reviews/{ref}")
+        return f"{ref} {digest} {review.digest if review else '-'}"
+
+    def _card(self, ref: str, record: Record) -> Card:
+        state = self.review_state(ref)
+        return card_of(ref, record, state.status if state else record.status, outgoing(record))
+
+    def _read_stone(self, ref: str) -> None:
+        loaded = read_file(self._files[ref].file)
+        if isinstance(loaded.record, Withdrawn):
+            self.withdrawn[ref.removeprefix("withdrawn/")] = loaded.record
+        else:
+            self.findings += loaded.findings
+
+
+def _order(each: RecordFile | Finding) -> tuple[str, str]:
+    return (each.path, "") if isinstance(each, Finding) else (each.relative, each.id)
+
+
+def _incoming(cards: Mapping[str, Card]) -> dict[str, tuple[Incoming, ...]]:
+    found: dict[str, list[Incoming]] = {}
+    for card in cards.values():
+        for mention in card.mentions:
+            target = mention.target.partition("#")[0]
+            if target != card.ref:
+                found.setdefault(target, []).append(Incoming(card, mention))
+    return {ref: tuple(each) for ref, each in found.items()}
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield every text and every key of plain data."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            if isinstance(inner, str):
+                yield inner
+            else:
+                yield str(key)
+                yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)

@@ -1,0 +1,184 @@
+"""The pages of records, with what is split off them, and the data files beside them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import PurePosixPath
+
+from markupsafe import Markup
+
+from kbtool.escape import script_json
+from kbtool.findings import Finding
+from kbtool.schema import Benchmark, Record
+from kbtool.site.cards import Card
+from kbtool.site.data_files import record_json_bytes
+from kbtool.site.library import Library
+from kbtool.site.places import (
+    RESULTS_PER_PAGE,
+    ROWS_AT_FIRST,
+    evidence_page,
+    index_page,
+    pages_of,
+    raw_path,
+    record_json,
+    record_page,
+    results_page,
+)
+from kbtool.site.products import Product, key_of
+from kbtool.site.render import render
+from kbtool.site.shell import Crumb, PageParts, Shell
+from kbtool.site.views.base import Context, Link
+from kbtool.site.views.benchmark import benchmark_view, results_view
+from kbtool.site.views.indexes import TITLES
+from kbtool.site.views.jsonld import json_ld
+from kbtool.site.views.lists import UsagePlan, usage_page, usage_plans
+from kbtool.site.views.text import one_line, plural, quantity_text
+from kbtool.site.views.things import thing_view
+from kbtool.vocab import METRICS
+
+__all__ = ["RecordPages"]
+
+_KICKERS = {
+    "accelerator": "Accelerator", "interconnect": "Interconnect", "engine": "Engine", "model": "Model",
+    "source": "Source", "gotcha": "Gotcha",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class RecordPages:
+    """Makes the pages of the records of one library."""
+
+    library: Library
+    shell: Shell
+    edit_base: str = ""
+    """Address that, with the path of a file behind it, edits that file; empty where there is none."""
+    findings: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
+    """Path of a record's file -> what lint found in it."""
+
+    def products(self, ref: str) -> Iterator[Product]:
+        """Yield every file of one record."""
+        card = self.library.cards[ref]
+        key = self._key(card)
+        page = record_page(ref)
+        yield Product(page, key, partial(self._page, card))
+        for number in range(2, pages_of(len(card.results), RESULTS_PER_PAGE) + 1):
+            path = results_page(ref, number)
+            yield Product(path, key, partial(self._results_page, card, number, path))
+        if card.evidence_apart:
+            yield Product(evidence_page(ref), key, partial(self._evidence_page, card))
+        yield from self._usage_products(card, key)
+        digest = self.library.digest(ref)
+        yield Product(record_json(ref), key_of(digest, card.status), partial(self._json, card))
+        yield Product(raw_path(ref), digest, partial(self.library.data, ref))
+
+    def _key(self, card: Card) -> str:
+        library = self.library
+        findings = self.findings.get(library.relative(card.ref), ())
+        return key_of(
+            self.shell.fingerprint,
+            self.edit_base,
+            library.digest(card.ref),
+            library.review_digest(card.ref),
+            library.neighbour_digests(card.ref),
+            repr(findings) if findings else "",
+        )
+
+    def _context(self, card: Card) -> Context:
+        library = self.library
+        state = library.review_state(card.ref)
+        path = library.relative(card.ref)
+        return Context(
+            card=card,
+            find=library.find,
+            incoming=library.incoming(card.ref),
+            review=state.review if state else None,
+            review_fits=bool(state and not state.stale),
+            findings=self.findings.get(path, ()),
+            site_name=self.shell.site_name,
+            site_url=self.shell.site_url,
+            edit_url=f"{self.edit_base}{path}" if self.edit_base else "",
+        )
+
+    def _page(self, card: Card) -> bytes:
+        record = self.library.record(card.ref)
+        context = self._context(card)
+        path = record_page(card.ref)
+        apart = PurePosixPath(evidence_page(card.ref)).name if card.evidence_apart else ""
+        if isinstance(record, Benchmark):
+            body = render("benchmark", path, evidence=apart, v=benchmark_view(record, context))
+        else:
+            find = self.library.find
+            lists = [usage_page(plan, 0, find) for plan in usage_plans(card, context.incoming)]
+            view = thing_view(record, context)
+            body = render("thing", path, evidence=apart, v=view, kicker=_KICKERS[card.kind], lists=lists)
+        description = describe(card, record, self.library)
+        data = script_json(json_ld(record, context, description))
+        return self._wrapped(path, card.title, body, card, description, f'<script type="application/ld+json">{data}</script>')
+
+    def _results_page(self, card: Card, number: int, path: str) -> bytes:
+        record = self.library.record(card.ref)
+        assert isinstance(record, Benchmark)
+        view = results_view(record, self._context(card), number)
+        body = render("results_page", path, v=view)
+        return self._wrapped(path, view.title, body, card)
+
+    def _evidence_page(self, card: Card) -> bytes:
+        record = self.library.record(card.ref)
+        context = self._context(card)
+        view = benchmark_view(record, context) if isinstance(record, Benchmark) else thing_view(record, context)
+        path = evidence_page(card.ref)
+        title = f"{card.title}: claims and evidence"
+        body = render("evidence", path, c=view.common, title=title, of=context.link(card.ref))
+        return self._wrapped(path, title, body, card)
+
+    def _usage_products(self, card: Card, key: str) -> Iterator[Product]:
+        """Yield the pages that continue long lists of who uses a record."""
+        incoming = self.library.incoming(card.ref)
+        if len(incoming) <= ROWS_AT_FIRST:
+            return
+        for plan in usage_plans(card, incoming):
+            for number in range(1, plan.pages + 1):
+                yield Product(plan.path(number), key, partial(self._usage_page, plan, number))
+
+    def _usage_page(self, plan: UsagePlan, number: int) -> bytes:
+        card, path = plan.owner, plan.path(number)
+        view = usage_page(plan, number, self.library.find)
+        title = f"{card.title}: {view.title.lower()}, page {number}"
+        of = Link(card.title, record_page(card.ref), status=card.status)
+        body = render("list", path, title=title, of=of, table=view)
+        return self._wrapped(path, title, body, card)
+
+    def _wrapped(
+        self, path: str, title: str, body: Markup, card: Card, description: str = "", head: str = ""
+    ) -> bytes:
+        index = index_page(f"{card.kind}s")
+        crumbs = [Crumb(TITLES[card.kind], index)]
+        if path != record_page(card.ref):
+            crumbs.append(Crumb(card.title, record_page(card.ref)))
+        parts = PageParts(
+            path=path,
+            title=title,
+            body=body,
+            description=description,
+            nav=index,
+            crumbs=tuple(crumbs),
+            head=Markup(head),  # noqa: S704 - script_json made it safe
+        )
+        return self.shell.page(parts).encode("utf-8", "replace")
+
+    def _json(self, card: Card) -> bytes:
+        return record_json_bytes(card, self.library.record(card.ref))
+
+
+def describe(card: Card, record: Record, library: Library) -> str:
+    """Return one sentence about a record for search engines and previews."""
+    if card.headline is not None:
+        metric = METRICS.get(card.metric)
+        number = quantity_text(card.headline)
+        name = metric.title if metric else card.metric
+        return one_line(f"{name}: {number}. {plural(len(card.results), 'result')}, {card.status}. {card.title}", 300)
+    cells = [
+        " ".join(filter(None, (cell.text, cell.unit, (found.title if (found := library.find(cell.ref)) else cell.ref) if cell.ref else "")))
+        for cell in card.cells
+    ]
+    return one_line(f"{card.title}. {', '.join(filter(None, cells))}", 300)

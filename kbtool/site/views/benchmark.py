@@ -1,0 +1,202 @@
+"""The page of a benchmark: the number first, then how far to trust it and what it may be compared with."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import NamedTuple
+
+from kbtool.schema import Benchmark
+from kbtool.schema.benchmark import Result
+from kbtool.site.cards import headline_of
+from kbtool.site.views.base import Citations, Context, Link, anchor_of
+from kbtool.site.views.conditions import Condition, conditions, unstated
+from kbtool.site.views.facts import Group, Item, derivation_text
+from kbtool.site.views.page import Common, common_of
+from kbtool.site.views.results import ResultsView, results_of
+from kbtool.site.views.setup import GapRows, layout_arithmetic, setup_groups
+from kbtool.site.views.sources import SourceView, source_views
+from kbtool.site.views.text import (
+    Quantity,
+    counted,
+    metric_of,
+    quantity_text,
+    result_quantity,
+    statistic_words,
+    what_it_counts,
+    words,
+)
+from kbtool.vocab.terms import DEFINITIONS
+
+__all__ = ["BenchmarkView", "Headline", "benchmark_view", "results_view"]
+
+
+class Headline(NamedTuple):
+    """The one number of a record, with everything that must stand beside it."""
+
+    anchor: str
+    quantity: Quantity
+    metric: str
+    metric_id: str
+    counts: str
+    """What one value counts: `output tokens of one user`."""
+    statistic: str
+    trap: str
+    """The misreading that the metric's definition avoids."""
+    chips: tuple[Condition, ...]
+    unstated: tuple[str, ...]
+    """Conditions without which it cannot be compared, and which nobody stated."""
+    published: str
+    quote: str
+    locator: str
+    source: Link | None
+    second_hand: bool
+    derivation: str
+    standing: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkView:
+    """Everything on the page."""
+
+    common: Common
+    lead: str
+    headline: Headline | None
+    facts: tuple[Item, ...]
+    """The four facts that place the record: accelerators, engine, model, layout."""
+    measured: tuple[Item, ...]
+    results: ResultsView
+    result_gaps: tuple[Item, ...]
+    setup: tuple[Group, ...]
+    other_gaps: tuple[Item, ...]
+    artifacts: tuple[Item, ...]
+    gotchas: tuple[Link, ...]
+    tags: tuple[str, ...]
+    comparison_class: str
+
+
+class ResultsPage(NamedTuple):
+    """A page that continues the results of a record."""
+
+    title: str
+    record: Link
+    status: str
+    results: ResultsView
+    sources: tuple[SourceView, ...]
+
+
+def benchmark_view(record: Benchmark, context: Context) -> BenchmarkView:
+    """Return the page of a record."""
+    citations = Citations([each.source for each in record.sources])
+    gaps = GapRows(record, context, citations)
+    head = headline_of(record)
+    headline = _headline(head, context) if head else None
+    results = results_of(record, context, citations)
+    result_gaps = tuple(gaps.rest("results."))
+    setup = setup_groups(record, context, citations, gaps)
+    common = common_of(record, context, citations)
+    return BenchmarkView(
+        common=common,
+        lead=_lead(record, context),
+        headline=headline,
+        facts=_facts(record, context),
+        measured=tuple(_measured(record)),
+        results=results,
+        result_gaps=result_gaps,
+        setup=setup,
+        other_gaps=tuple(gaps.rest()),
+        artifacts=tuple(
+            [Item(each.path, each.holds, notes=(f"{counted(each.size_bytes)} bytes, sha256 {each.sha256}",)) for each in record.artifacts]
+        ),
+        gotchas=tuple(
+            dict.fromkeys(
+                context.link(card.ref) for card, mention in context.incoming if mention.relation == "effect"
+            )
+        ),
+        tags=record.tags,
+        comparison_class=record.comparison_class or "",
+    )
+
+
+def results_view(record: Benchmark, context: Context, number: int) -> ResultsPage:
+    """Return a page that continues the results of a record."""
+    citations = Citations()
+    results = results_of(record, context, citations, number)
+    return ResultsPage(
+        f"{record.title}: results, page {number}",
+        context.link(context.card.ref),
+        context.card.status,
+        results,
+        source_views(record, context, citations),
+    )
+
+
+def _lead(record: Benchmark, context: Context) -> str:
+    """Say in one line what ran where; with every gap that a reader would trip over."""
+    count = record.system.accelerator_count
+    parts = [f"{context.link(record.engine.engine).text} serving {context.link(record.model.model).text}"]
+    many = f"{count} \N{MULTIPLICATION SIGN} " if count else ""
+    parts.append(f"on {many}{context.link(record.system.accelerator).text}")
+    return " ".join(parts) + "."
+
+
+def _headline(result: Result, context: Context) -> Headline:
+    metric = metric_of(result.metric)
+    stated = conditions(result.at)
+    evidence = next((each for each in result.evidence if each.quote), result.evidence[0])
+    return Headline(
+        anchor=anchor_of(result.id),
+        quantity=result_quantity(result),
+        metric=metric.title if metric else result.metric,
+        metric_id=result.metric if metric else "",
+        counts=what_it_counts(metric) if metric else "",
+        statistic=statistic_words(result),
+        trap=metric.trap if metric else "",
+        chips=stated,
+        unstated=unstated(result.metric, stated),
+        published=result.as_published,
+        quote=evidence.quote or "",
+        locator=evidence.locator,
+        source=context.link(evidence.source),
+        second_hand=evidence.second_hand,
+        derivation=derivation_text(result.derivation) if result.derivation else "",
+        standing=f"{words(result.standing)}: {result.standing_reason or 'no reason given'}" if result.standing != "stands" else "",
+        note=result.note or "",
+    )
+
+
+def _facts(record: Benchmark, context: Context) -> tuple[Item, ...]:
+    count = record.system.accelerator_count
+    version = record.engine.version or record.engine.commit
+    dtype = record.model.weight_dtype
+    layout = layout_arithmetic(record)
+    return (
+        Item(
+            "Accelerators",
+            f"{count} \N{MULTIPLICATION SIGN}" if count else "",
+            link=context.link(record.system.accelerator),
+            notes=(f"{counted(record.system.power_limit_w)} W limit",) if record.system.power_limit_w else (),
+        ),
+        Item("Engine", link=context.link(record.engine.engine), notes=(version or "version not stated",)),
+        Item("Model", link=context.link(record.model.model), notes=(f"{dtype} weights" if dtype else "weight type not stated",)),
+        Item("Layout", layout or record.deployment.layout_as_published or "not stated"),
+    )
+
+
+def _measured(record: Benchmark) -> Iterator[Item]:
+    measured, reproducible = record.measured, record.reproducible
+    yield Item("Measured by", words(measured.by), notes=(DEFINITIONS["measured_by"][measured.by],))
+    if measured.day or measured.period:
+        days = measured.day.isoformat() if measured.day else ""
+        yield Item("When", days or measured.period or "", notes=(measured.period,) if days and measured.period else ())
+    if reproducible.claimed is not None:
+        yield Item("Source says reproducible", "yes" if reproducible.claimed else "no")
+    if reproducible.assessed:
+        yield Item(
+            "Reproducible",
+            words(reproducible.assessed),
+            notes=(DEFINITIONS["reproducibility"][reproducible.assessed],),
+        )
+    if reproducible.artifacts:
+        found = {True: "found", False: "named, not found", None: "named"}[reproducible.artifacts_found]
+        yield Item("Scripts and data", found, notes=reproducible.artifacts)

@@ -1,0 +1,155 @@
+"""The reference pages: metrics, rules, glossary."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from markupsafe import Markup
+
+from kbtool.lint.examples import parse_page
+from kbtool.lint.rule import FAMILIES, Rule
+from kbtool.site.prose import prose_html
+from kbtool.site.views.text import counted, words
+from kbtool.vocab import METRICS, Metric
+from kbtool.vocab.terms import DEFINITIONS
+from kbtool.vocab.units import UNITS
+
+__all__ = ["GlossarySet", "MetricView", "RuleFamily", "RuleView", "glossary_view", "metrics_view", "rules_view"]
+
+_DEFINED_BY: Final = {
+    "vllm-bench": "vllm bench serve, calculate_metrics",
+    "inference-perf": "kubernetes-sigs/inference-perf, docs/metrics.md",
+    "nim-guide": "NVIDIA NIM for LLMs benchmarking guide, Metrics",
+    "genai-bounds": "Leviathan et al., arXiv 2211.17192",
+    "mlperf-rules": "MLCommons inference rules",
+    "nvml": "NVIDIA Management Library API reference",
+    "kbtool": "defined here",
+}
+_BETTER: Final = {"higher": "higher is better", "lower": "lower is better", "neither": "neither way is better"}
+
+
+class MetricView(NamedTuple):
+    """One metric."""
+
+    id: str
+    title: str
+    unit: str
+    unit_title: str
+    scope: str
+    tokens: str
+    direction: str
+    formula: str
+    defined_by: str
+    conditions: str
+    trap: str
+    records: int
+    """Records whose headline is in this metric."""
+
+
+class RuleView(NamedTuple):
+    """One rule's page."""
+
+    code: str
+    name: str
+    severity: str
+    draft: str
+    summary: Markup
+    paragraphs: tuple[Markup, ...]
+    bad: tuple[str, ...]
+    good: tuple[str, ...]
+
+
+class RuleFamily(NamedTuple):
+    """The rules of one family."""
+
+    letter: str
+    title: str
+    rules: tuple[RuleView, ...]
+
+
+class Term(NamedTuple):
+    """One word of a set."""
+
+    word: str
+    anchor: str
+    definition: str
+
+
+class GlossarySet(NamedTuple):
+    """One closed set of words."""
+
+    name: str
+    title: str
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GlossaryView:
+    """All sets, and the units."""
+
+    sets: tuple[GlossarySet, ...]
+    units: tuple[Term, ...]
+
+
+def metrics_view(records_of: Mapping[str, int]) -> tuple[MetricView, ...]:
+    """Return the metrics in the order of the vocabulary.
+
+    Args:
+        records_of: Metric -> records whose headline is in it.
+    """
+    return tuple([_metric(each, records_of.get(each.id, 0)) for each in METRICS.values()])
+
+
+def rules_view(rules: tuple[Rule, ...]) -> tuple[RuleFamily, ...]:
+    """Return the rules, by family, from their docstrings."""
+    families = []
+    for letter, title in FAMILIES.items():
+        own = tuple([_rule(each) for each in rules if each.code[0] == letter])
+        if own:
+            families.append(RuleFamily(letter, title, own))
+    return tuple(families)
+
+
+def glossary_view() -> GlossaryView:
+    """Return every closed set with its definitions; anchors are `<set>-<word>`."""
+    sets = [
+        GlossarySet(
+            name,
+            words(name).capitalize(),
+            tuple([Term(word, f"{name}-{word}", definition) for word, definition in definitions.items()]),
+        )
+        for name, definitions in DEFINITIONS.items()
+    ]
+    units = [Term(unit.symbol, "", f"{unit.title}: {unit.dimension}") for unit in UNITS.values()]
+    return GlossaryView(tuple(sets), tuple(units))
+
+
+def _metric(metric: Metric, records: int) -> MetricView:
+    return MetricView(
+        id=metric.id,
+        title=metric.title,
+        unit=metric.unit,
+        unit_title=UNITS[metric.unit].title,
+        scope=words(metric.scope),
+        tokens=words(metric.tokens),
+        direction=_BETTER[metric.direction],
+        formula=metric.formula,
+        defined_by=_DEFINED_BY.get(metric.definition, metric.definition),
+        conditions=", ".join(words(each) for each in metric.conditions),
+        trap=metric.trap + (f" Above {counted(metric.plausible_max)} {metric.unit} it is taken for a slip." if metric.plausible_max and not metric.trap else ""),
+        records=records,
+    )
+
+
+def _rule(rule: Rule) -> RuleView:
+    page = parse_page(rule.page)
+    return RuleView(
+        code=rule.code,
+        name=rule.name,
+        severity=rule.severity,
+        draft=rule.draft or "",
+        summary=prose_html(page.summary),
+        paragraphs=tuple([prose_html(each) for each in page.paragraphs]),
+        bad=tuple([each.fragment for each in page.examples if each.is_bad]),
+        good=tuple([each.fragment for each in page.examples if not each.is_bad]),
+    )
