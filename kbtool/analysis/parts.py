@@ -31,44 +31,50 @@ class _Step(NamedTuple):
     leads_on: bool
 
 
-def parts(record: StrictModel, kind: type[T]) -> Iterator[tuple[str, T]]:
-    """Yield every part of a record that is a `kind`, with its JSON pointer, in the order of the fields."""
-    return _parts(record, "", kind)
+def parts(record: StrictModel, kind: type[T]) -> list[tuple[str, T]]:
+    """Return every part of a record that is a `kind`, with its JSON pointer, in the order of the fields."""
+    found: list[tuple[str, T]] = []
+    _add_parts(record, "", kind, found)
+    return found
 
 
-def prose(record: StrictModel) -> Iterator[tuple[str, str]]:
-    """Yield every text in our own words with its JSON pointer, in the order of the fields."""
-    for attribute, key, leads_on in _prose_steps(type(record)):
-        value = getattr(record, attribute)
+def prose(record: StrictModel) -> list[tuple[str, str]]:
+    """Return every text in our own words with its JSON pointer, in the order of the fields."""
+    found: list[tuple[str, str]] = []
+    _add_prose(record, "", found)
+    return found
+
+
+def _add_prose(model: StrictModel, pointer: str, found: list[tuple[str, str]]) -> None:
+    """Add the texts of a model. Several rules read them of every record, so that it is kept lean."""
+    for attribute, key, leads_on in _prose_steps(type(model)):
+        value = getattr(model, attribute)
         if not value:
             continue
         if not leads_on:
-            yield f"/{key}", value
+            found.append((f"{pointer}/{key}", value))
         elif type(value) is tuple:
             for index, item in enumerate(value):
-                for pointer, text in prose(item):
-                    yield f"/{key}/{index}{pointer}", text
+                _add_prose(item, f"{pointer}/{key}/{index}", found)
         else:
-            for pointer, text in prose(value):
-                yield f"/{key}{pointer}", text
+            _add_prose(value, f"{pointer}/{key}", found)
 
 
-def _parts(model: StrictModel, pointer: str, kind: type[T]) -> Iterator[tuple[str, T]]:
+def _add_parts(model: StrictModel, pointer: str, kind: type[T], found: list[tuple[str, T]]) -> None:
     for attribute, key, leads_on in _part_steps(type(model), kind):
         value = getattr(model, attribute)
         if not value:
             continue
         here = f"{pointer}/{key}"
-        places = (
-            [(f"{here}/{i}", item) for i, item in enumerate(value)]
+        for place, item in (
+            [(f"{here}/{index}", item) for index, item in enumerate(value)]
             if type(value) is tuple
-            else [(here, value)]
-        )
-        for place, item in places:
+            else ((here, value),)
+        ):
             if isinstance(item, kind):
-                yield place, item
+                found.append((place, item))
             if leads_on:
-                yield from _parts(item, place, kind)
+                _add_parts(item, place, kind, found)
 
 
 @cache
@@ -86,11 +92,16 @@ def _part_steps(model: type[StrictModel], kind: type[StrictModel]) -> tuple[_Ste
 def _prose_steps(model: type[StrictModel]) -> tuple[_Step, ...]:
     steps = []
     for name, field in model.model_fields.items():
-        if name in PROSE_FIELDS:
+        if name in PROSE_FIELDS and _is_text(field.annotation):
             steps.append(_Step(name, name, leads_on=False))
         elif any(_prose_steps(each) for each in _models_in(field.annotation)):
             steps.append(_Step(name, field.alias or name, leads_on=True))
     return tuple(steps)
+
+
+def _is_text(annotation: Any) -> bool:
+    """Return whether a field holds free text rather than a word of a closed set."""
+    return annotation is str or any(_is_text(each) for each in get_args(annotation))
 
 
 def _models_in(annotation: Any) -> Iterator[type[StrictModel]]:

@@ -23,7 +23,7 @@ _SEPARATORS: Final = "[,\u00a0\u2009\u202f']"
 _NUMBER: Final = re.compile(
     rf"(?<![\d.])(?P<digits>\d{{1,3}}(?:{_SEPARATORS}\d{{3}})+(?![\d])(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
     r"(?:[eE](?P<exponent>[+-]?\d{1,3})(?![\d\w]))?"
-    r"\s?(?P<unit>[%\u00d7\u00b5\u03bcA-Za-z]+)?"
+    r"\s?(?!to\b)(?P<unit>[%\u00d7\u00b5\u03bcA-Za-z]+)?"
 )
 """A number with thousands separators or without, and the word behind it. A sign is not taken: `143-169` is a range."""
 _RANGE: Final = re.compile(r"\s?(?:-|\u2013|\u2212|to)\s?")
@@ -101,7 +101,8 @@ def agrees_when_rounded(printed: Decimal, computed: Decimal) -> bool:
 
     A source that divides 653 by 122 and prints 5.3 cut off; one that prints 5.4 rounded. Both agree.
     """
-    return abs(printed - computed) < last_place(printed)
+    place = last_place(printed)
+    return -place / 2 <= abs(computed) - abs(printed) < place
 
 
 def agree(one: Decimal, other: Decimal, tolerance: Decimal) -> bool:

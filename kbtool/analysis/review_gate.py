@@ -144,6 +144,8 @@ def _of_review(digest: str, review: Review | None, level: Level) -> Iterator[Lac
         yield Lack(
             "no-review", "nobody has reviewed it: a maintainer other than the author writes the review file"
         )
+        if level == "verified":
+            yield Lack("not-measured-again", "nobody has measured it again or recomputed it from raw data")
         return
     if review.record_sha256 != digest:
         yield Lack(

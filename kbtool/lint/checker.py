@@ -14,7 +14,7 @@ from kbtool.lint.rule import CorpusProblem, Problem, Rule
 from kbtool.schema.base import StrictModel
 from kbtool.store.files import RecordFile
 from kbtool.store.fmt import surface_findings
-from kbtool.store.locate import place, split
+from kbtool.store.places import place, split
 from kbtool.store.read import Loaded, read_file
 from kbtool.store.yamlio import parse_with_positions
 

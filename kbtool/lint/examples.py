@@ -70,7 +70,7 @@ def parse_page(docstring: str) -> Page:
 
 Records = Mapping[str, Mapping[str, Any]]
 
-_HOMES: Final = {
+_HOMES: Final[dict[str, str]] = {
     **{kind: f"{kind}s/base-{kind}" for kind in KINDS},
     "review": "reviews/benchmarks/base-benchmark",
     "withdrawn": "withdrawn/benchmarks/base-withdrawn",

@@ -35,7 +35,7 @@ def git_output(root: Path, *arguments: str) -> bytes | None:
         [git, *_CAREFUL, *arguments],
         cwd=root,
         env=environment,
-        stdin=subprocess.DEVNULL,
+        input=b"",
         capture_output=True,
         check=False,
     )

@@ -1,9 +1,10 @@
 """What a record rule may see beside its record: other records, and the file that it stands in."""
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
 
 from kbtool.schema import Record
 from kbtool.schema.base import StrictModel
@@ -11,6 +12,11 @@ from kbtool.schema.base import StrictModel
 __all__ = ["FileView", "Lookup", "strings"]
 
 R = TypeVar("R", bound=StrictModel)
+
+_PLAIN_ADDRESS: Final = re.compile(
+    r"https://(?!xn--)(?:[a-z0-9](?:-?[a-z0-9])*\.)+(?:ai|cn|co|com|de|dev|edu|gov|net|org)(?=[/\s\"',\]}])"
+)
+"""https, a host in lower-case letters under a well-known domain, and nothing else before the path."""
 
 
 class Lookup:
@@ -70,15 +76,35 @@ class FileView:
         """Every text value with its JSON pointer, in the order of the file; keys are not among them."""
         return tuple(strings(self.value))
 
+    @cached_property
+    def unusual_addresses(self) -> tuple[tuple[str, str], ...]:
+        """Text values that are web addresses, with their JSON pointers; none where all are of the plainest form."""
+        count = self.text.count("://")
+        if not count or (count == len(_PLAIN_ADDRESS.findall(self.text)) and "\\" not in self.text):
+            return ()
+        return tuple(each for each in self.strings if each[1][:4].lower() == "http")
 
-def strings(value: object, pointer: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every text inside plain data, with its JSON pointer."""
-    if isinstance(value, str):
-        yield pointer, value
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            escaped = key.replace("~", "~0").replace("/", "~1") if "/" in key or "~" in key else key
-            yield from strings(inner, f"{pointer}/{escaped}")
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from strings(inner, f"{pointer}/{index}")
+
+def strings(value: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return every text inside plain data, with its JSON pointer, in order."""
+    found: list[tuple[str, str]] = []
+    _collect(value, "", found)
+    return found
+
+
+def _collect(value: Any, pointer: str, found: list[tuple[str, str]]) -> None:
+    """Add the texts inside a mapping or a list. Every record is walked by this, so that it is kept lean."""
+    for key, inner in value.items() if type(value) is dict else enumerate(value):
+        kind = type(inner)
+        if kind is str:
+            found.append((f"{pointer}/{key}", inner))
+        elif kind is dict:
+            keys = "".join(inner)
+            _collect(_escaped(inner) if "/" in keys or "~" in keys else inner, f"{pointer}/{key}", found)
+        elif kind is list:
+            _collect(inner, f"{pointer}/{key}", found)
+
+
+def _escaped(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a mapping with its keys as a JSON pointer writes them."""
+    return {key.replace("~", "~0").replace("/", "~1"): value for key, value in mapping.items()}

@@ -52,7 +52,8 @@ def settled(
 ) -> Report:
     """Give each finding the severity that its record's status asks for, and take out the accepted ones."""
     is_draft = {record.path: facts.status(ref) == "draft" for ref, record in facts.records.items()}
-    findings = [each.settled(is_draft=is_draft.get(each.finding.path, False)) for each in found]
+    # A file whose id another one has is not among the records; whatever it is, nobody has reviewed it.
+    findings = [each.settled(is_draft=is_draft.get(each.finding.path, True)) for each in found]
     still_open, accepted = split_accepted(findings, facts)
     uses = exception_uses(accepted, facts, RULES, could_fire)
     still_open += [each.finding for each in _run_all("exceptions", uses, facts, files)]

@@ -39,7 +39,9 @@ __all__ = [
 T = TypeVar("T")
 
 SLUG_PATTERN: Final = r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$"
-NUMBER_PATTERN: Final = r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,9})?$"
+NUMBER_PATTERN: Final = r"^(?!-0(\.0*)?$)-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,9})?$"
+_POSITIVE_PATTERN: Final = r"^(?!0(\.0*)?$)(0|[1-9][0-9]{0,14})(\.[0-9]{1,9})?$"
+_RATIO_PATTERN: Final = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$"
 DATE_PATTERN: Final = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
 ONE_LINE_PATTERN: Final = r"^[^\n]*$"
 
@@ -96,7 +98,12 @@ PositiveNumber = Annotated[
     BeforeValidator(_number),
     Field(gt=0),
     WithJsonSchema(
-        {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": NUMBER_PATTERN}]}
+        {
+            "anyOf": [
+                {"type": "number", "exclusiveMinimum": 0},
+                {"type": "string", "pattern": _POSITIVE_PATTERN},
+            ]
+        }
     ),
 ]
 """A number above 0."""
@@ -108,7 +115,7 @@ Ratio = Annotated[
         {
             "anyOf": [
                 {"type": "number", "minimum": 0, "maximum": 1},
-                {"type": "string", "pattern": NUMBER_PATTERN},
+                {"type": "string", "pattern": _RATIO_PATTERN},
             ]
         }
     ),

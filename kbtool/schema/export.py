@@ -7,7 +7,9 @@ kbtool.  Equal models give equal bytes.
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
+
+from pydantic import BaseModel
 
 from kbtool.schema.kinds import MODELS
 from kbtool.vocab.terms import DEFINITIONS
@@ -30,13 +32,16 @@ def schema_for(kind: str) -> dict[str, Any]:
     """
     model = MODELS[kind]
     made = model.model_json_schema(by_alias=True)
+    parts = {each.__name__: each for each in _models(model)}
+    for name, part in {model.__name__: made, **made.get("$defs", {})}.items():
+        _describe(part, parts[name])
     version = model.model_fields["schema_version"].annotation
     head = {
         "$schema": _DIALECT,
         "$id": f"urn:kbtool:schema:{_only_word(version)}:{kind}",
         "title": kind.capitalize(),
     }
-    return head | {key: _refined(value) for key, value in made.items() if key not in head}
+    return {**head, **_refined(made)}
 
 
 def schema_text(kind: str) -> str:
@@ -76,6 +81,22 @@ def _read(path: Path) -> str | None:
         return path.read_bytes().decode()
     except FileNotFoundError:
         return None
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield a model and every model inside it."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+        for field in annotation.model_fields.values():
+            yield from _models(field.annotation)
+    for argument in get_args(annotation):
+        yield from _models(argument)
+
+
+def _describe(part: dict[str, Any], model: type[BaseModel]) -> None:
+    """Give each key the description of its field: pydantic leaves it out beside a reference."""
+    for name, field in model.model_fields.items():
+        part["properties"][field.alias or name].setdefault("description", field.description)
 
 
 def _only_word(literal: Any) -> Any:

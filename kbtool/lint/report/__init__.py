@@ -17,7 +17,7 @@ def render(report: Report, form: str, *, limit: int = 50) -> str:
     Args:
         report: What to show.
         form: One of `FORMATS`.
-        limit: Findings shown as text, the worst first; 0 shows all. Other forms always hold all.
+        limit: Findings shown to people (text, the log on GitHub), the worst first; 0 shows all. Programs always get all.
 
     Raises:
         UsageError: there is no such form.
@@ -33,7 +33,7 @@ def render(report: Report, form: str, *, limit: int = 50) -> str:
     if form == "github":
         from kbtool.lint.report.github import github
 
-        return github(report)
+        return github(report, limit=limit)
     if form == "sarif":
         from kbtool.lint.report.sarif import sarif
 

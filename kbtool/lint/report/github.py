@@ -1,7 +1,7 @@
-"""A report as annotations of a GitHub Actions run, with the whole text in its log.
+"""A report as annotations of a GitHub Actions run, with the text in its log.
 
 GitHub shows ten annotations of a level a step and drops the others without a word: the rest is counted in a
-notice, and the log holds everything.
+notice. The log holds the worst findings and a count of the others, so that ten thousand bad files stay readable.
 """
 
 from collections.abc import Iterator
@@ -18,9 +18,13 @@ MOST_PER_LEVEL: Final = 10
 _LEVELS: Final[dict[Severity, str]] = {"error": "error", "warning": "warning", "info": "notice"}
 
 
-def github(report: Report) -> str:
-    """Return the log with its annotations, the worst first."""
-    lines = [line for finding in report.by_severity() for line in finding_lines(finding, log_line)]
+def github(report: Report, *, limit: int) -> str:
+    """Return the log with its annotations, the worst first; of more than `limit` findings the rest is counted."""
+    shown = report.by_severity()[: limit or None]
+    lines = [line for finding in shown for line in finding_lines(finding, log_line)]
+    hidden = len(report.findings) - len(shown)
+    if hidden:
+        lines.append(f"{hidden:,} more: `--limit 0` shows all, `--format json` holds all")
     return "\n".join([*lines, summary(report), *_annotations(report)])
 
 

@@ -67,7 +67,7 @@ def address_with_user(record: Record, view: FileView) -> Iterator[Problem]:
     """
     del record
     for pointer, address in _addresses(view):
-        if address.user is not None:
+        if address.user is not None and ":" not in address.user:  # a password is a secret, W001
             yield Problem(
                 pointer, f"it leads to {address.host!r}, as the part before `@` is a user name: take that out"
             )
@@ -161,14 +161,11 @@ def address_malformed(record: Record, view: FileView) -> Iterator[Problem]:
 
 
 def _addresses(view: FileView) -> Iterator[tuple[str, _Address]]:
-    """Yield every value of a record that is a web address."""
-    if "://" not in view.text:
-        return
-    for pointer, text in view.strings:
-        if text[:4].lower() == "http":
-            address = _parsed(text)
-            if address is not None:
-                yield pointer, address
+    """Yield the values of a record that are web addresses and worth a look, taken apart."""
+    for pointer, text in view.unusual_addresses:
+        address = _parsed(text)
+        if address is not None:
+            yield pointer, address
 
 
 def _parsed(text: str) -> _Address | None:
@@ -190,8 +187,6 @@ def _why_malformed(address: _Address) -> str:
     whole = f"{address.user or ''}{address.host}{address.rest}"
     if "\\" in whole:
         return "a backslash in an address"
-    if any(ord(each) < 0x21 or ord(each) == 0x7F for each in whole):
-        return "a control character in an address"
     if address.port is not None and not address.port.isdecimal():
         return "a port that is no number"
     # What has letters outside of ASCII is W105's.
@@ -206,7 +201,7 @@ def _why_no_host(host: str) -> str:
         return f"{host!r} is no host name"
     if _ends_in_number(host):
         return "" if _ipv4(host) else f"{host!r} is no IPv4 address"
-    return "" if "." in host or host == "localhost" else f"{host!r} has no domain"
+    return ""
 
 
 def _why_not_public(host: str) -> str:
@@ -217,7 +212,9 @@ def _why_not_public(host: str) -> str:
     name = host.removesuffix(".")
     if _ends_in_number(name):
         four = _ipv4(name)
-        return "" if four is None or four.is_global else f"{four}, which is not a public address"
+        return "" if four is None or _is_public_number(four) else f"{four}, which is not a public address"
+    if _LABEL.fullmatch(name):
+        return "a name without a domain"
     if any(name == each or name.endswith(f".{each}") for each in _PRIVATE_NAMES):
         return "a name for a private network"
     return ""
@@ -264,7 +261,11 @@ def _is_public(address: IPv6Address) -> bool:
     if int(address) >> 32 in (0, _NAT64):
         inside.append(IPv4Address(int(address) & 0xFFFFFFFF))
     found = [each for each in inside if each is not None]
-    return all(each.is_global for each in found) if found else address.is_global
+    return all(map(_is_public_number, found or [address]))
+
+
+def _is_public_number(address: IPv4Address | IPv6Address) -> bool:
+    return address.is_global and not address.is_multicast
 
 
 def _decoded(host: str) -> str:

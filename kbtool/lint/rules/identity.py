@@ -98,11 +98,8 @@ def id_in_two_files(facts: Facts) -> Iterator[CorpusProblem]:
     for file in facts.files:
         other = first.setdefault(file.ref, file.path)
         if other != file.path:
-            yield CorpusProblem(
-                file.ref,
-                "/id",
-                f"both {other} and {file.path} have this id: rename the one that is referred to less",
-            )
+            message = f"{other} has this id too: rename one of the two, and what refers to it"
+            yield CorpusProblem(file.ref, "/id", message, path=file.path)
 
 
 @rule("I004", "anchor-used-twice")
@@ -194,19 +191,19 @@ def measurement_in_two_records(facts: Facts) -> Iterator[CorpusProblem]:
         benchmarks/other:
           title: The same run, told elsewhere
     """
-    seen: dict[tuple[str, str], RecordFacts] = {}
+    by_conditions: dict[str, RecordFacts] = {}
+    by_place: dict[str, RecordFacts] = {}
     for record in facts.of_kind("benchmark"):
-        for measurement in record.measurements:
-            keys = ((measurement.conditions, measurement.value), (measurement.place, measurement.value))
-            others = [seen.setdefault(key, record) for key in keys]
-            other = next((each for each in others if each is not record), record)
+        for pointer, metric, conditions, place, value, _ in record.measurements:
+            other = by_conditions.setdefault(conditions + value, record)
+            if other is record:
+                other = by_place.setdefault(place + value, record)
             if other is not record and _one_source_group(record, other) and not _related(record, other):
-                yield CorpusProblem(
-                    record.ref,
-                    measurement.pointer,
-                    f"{other.ref} reports the same {measurement.metric} under the same conditions from the same group "
-                    "of sources: link the two with same_run_as, or keep one of them",
+                message = (
+                    f"{other.ref} reports the same {metric} under the same conditions from the same group of sources: "
+                    "link the two with same_run_as, or keep one of them"
                 )
+                yield CorpusProblem(record.ref, pointer, message)
                 break
 
 

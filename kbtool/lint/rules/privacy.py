@@ -11,21 +11,25 @@ from kbtool.schema import Record
 _GPU_UUID: Final = re.compile(
     r"\b(?:GPU|MIG)-[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 )
+_UUID: Final = re.compile(r"-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-")
 _SERIAL: Final = re.compile(
-    r"(?i)\bserial(?:[ _-]?(?:no|nr|num|number))?\.?\s{0,3}[:=#]?\s{0,3}(?=[A-Z-]*\d)[0-9A-Z][0-9A-Z-]{7,}\b"
+    r"(?i)\bserial(?:[ _-]?(?:no|nr|num|number))?\.?\s{0,40}[:=#]?\s{0,3}(?=[A-Z-]*\d)[0-9A-Z][0-9A-Z-]{7,}\b"
 )
 _MAC: Final = re.compile(r":[0-9a-fA-F]{2}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?![0-9a-fA-F:])")
 _MAIL: Final = re.compile(r"(?<![\w./@:+-])[A-Za-z0-9][A-Za-z0-9._%+-]*@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b")
 _NO_PERSON: Final = ("git@", "noreply@", "no-reply@")
+# An address of a page is what W103 looks at; it counts once.
 _PRIVATE_IPV4: Final = re.compile(
-    r"(?<![\w.-])(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01])|169\.254|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))"
+    r"(?<![\w.-])(?<!http://)(?<!https://)(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01])|169\.254|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))"
     r"\.\d{1,3}\.\d{1,3}(?![\w.-]*\d)"
 )
+_FOUR_NUMBERS: Final = re.compile(r"\.\d{1,3}\.\d{1,3}\.\d")
 _VERSION_BEFORE: Final = re.compile(r"(?i)(?:version|tensorrt|trt|cudnn|driver|rocm|release|\bv)\W{0,3}$")
 _INTERNAL_HOST: Final = re.compile(
-    r"(?i)(?<![\w.-])(?:[a-z0-9-]+\.)+(?:local|internal|lan|corp|intranet|home\.arpa)(?![\w-])"
+    r"(?i)(?<![\w.-])(?<!http://)(?<!https://)(?:[a-z0-9-]+\.)+(?:local|internal|lan|corp|intranet|home\.arpa)(?![\w-])"
 )
-_INTERNAL: Final = (".local", ".internal", ".lan", ".corp", ".intranet", ".home.arpa")
+_INTERNAL_SUFFIX: Final = re.compile(r"\.(?:local|internal|lan|corp|intranet|home\.arpa)(?![\w-])")
+_HOME: Final = re.compile(r"/(?:home|Users)/")
 _USER_PATH: Final = re.compile(r"(?:(?<![\w.])/(?:home|Users)/|\b[A-Za-z]:\\Users\\)([A-Za-z_][\w.-]*)")
 _NOBODY: Final = frozenset(
     {
@@ -63,7 +67,7 @@ def hardware_serial(record: Record, view: FileView) -> Iterator[Problem]:
     """
     del record
     text = view.text
-    if "GPU-" in text or "MIG-" in text:
+    if _UUID.search(text):
         yield from _found(view, _GPU_UUID, "the UUID of a GPU")
     if "erial" in text or "ERIAL" in text:
         yield from _found(view, _SERIAL, "a serial number")
@@ -109,13 +113,15 @@ def internal_host(record: Record, view: FileView) -> Iterator[Problem]:
     """
     del record
     text = view.text
-    if any(start in text for start in ("10.", "192.168.", "172.", "169.254.", "100.")):
+    if _FOUR_NUMBERS.search(text):
         for pointer, value in view.strings:
-            for found in _PRIVATE_IPV4.finditer(value) if value.count(".") > 2 else ():
+            if value.count(".") < 3 or value.startswith("http"):
+                continue  # of a web address, W103 says it
+            for found in _PRIVATE_IPV4.finditer(value):
                 if not _VERSION_BEFORE.search(value, max(0, found.start() - 16), found.start()):
                     message = f"an address of a private network ({found[0][:_SHOWN]}...): say what the machine is instead"
                     yield Problem(pointer, message)
-    if any(suffix in text for suffix in _INTERNAL):
+    if _INTERNAL_SUFFIX.search(text):
         yield from _found(view, _INTERNAL_HOST, "the name of a host in a private network")
 
 
@@ -132,7 +138,7 @@ def user_name_in_path(record: Record, view: FileView) -> Iterator[Problem]:
         notes: Weights in /home/user/models.
     """
     del record
-    if "/home/" not in view.text and "Users" not in view.text:
+    if not _HOME.search(view.text) and "\\" not in view.text:
         return
     for pointer, text in view.strings:
         for found in _USER_PATH.finditer(text):
@@ -144,7 +150,7 @@ def user_name_in_path(record: Record, view: FileView) -> Iterator[Problem]:
 
 def _found(view: FileView, pattern: re.Pattern[str], title: str) -> Iterator[Problem]:
     for pointer, text in view.strings:
-        found = pattern.search(text)
+        found = None if text.startswith("http") else pattern.search(text)
         if found:
             shown = found[0].lstrip(":")[:_SHOWN]
             yield Problem(pointer, f"{title} ({shown}...): take it out, the model of the part is enough")

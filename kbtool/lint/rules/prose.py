@@ -30,19 +30,13 @@ _HOUSEKEEPING: Final = re.compile(
     r"|\bevery (?:previously[- ]filled )?record in\b",
     re.IGNORECASE,
 )
-_PLACEHOLDERS: Final = (
-    "tbd",
-    "todo",
-    "fixme",
-    "lorem ipsum",
-    "xxx",
-    "changeme",
-    "to be determined",
-    "placeholder",
+_PLACEHOLDER: Final = re.compile(
+    r"\A\W*(?:tbd|todo|fixme|xxx+|changeme|placeholder|to be determined)\W*\Z", re.IGNORECASE
 )
-_WHOLE_WORD: Final = re.compile(
-    r"\A(?:tbd|todo|fixme|xxx+|changeme|placeholder|to be determined)\W*\Z", re.IGNORECASE
+_PLACEHOLDER_VALUE: Final = re.compile(
+    r": [\"'<]?(?=[cCfFpPtTxX])(?i:tbd|todo|fixme|xxx|changeme|placeholder|to be determined)\b"
 )
+"""The same as a line of the file, which is cheap to look for."""
 _LOUD: Final = re.compile(r"\b(?:TBD|TODO|FIXME|XXX+)\b|\b[Ll]orem ipsum\b")
 
 
@@ -232,16 +226,18 @@ def placeholder(record: Record, view: FileView) -> Iterator[Problem]:
     Good:
         system: {host_cpu: EPYC 9554}
     """
-    del record
-    lowered = view.text.casefold()
-    if not any(each in lowered for each in _PLACEHOLDERS):
-        return
-    for pointer, text in view.strings:
-        found = _LOUD.search(text) or _WHOLE_WORD.match(text)
-        if found and not pointer.endswith("/quote"):
+    for pointer, text in prose(record):
+        found = _LOUD.search(text)
+        if found:
             yield Problem(
-                pointer, f"{found[0]!r} stands for a value: leave the field out, and list it as a gap"
+                pointer, f"{found[0]!r} stands for text to be written: write it, or leave the field out"
             )
+    if _PLACEHOLDER_VALUE.search(view.text):
+        for pointer, text in view.strings:
+            if _PLACEHOLDER.fullmatch(text):
+                yield Problem(
+                    pointer, f"{text!r} stands for a value: leave the field out, and list it as a gap"
+                )
 
 
 @rule("N009", "figure-in-title", severity="warning")

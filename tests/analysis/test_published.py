@@ -1,0 +1,134 @@
+"""Numbers as sources print them are read as what they mean."""
+
+from decimal import Decimal
+
+import pytest
+
+from kbtool.analysis.published import (
+    agree,
+    agrees_when_rounded,
+    last_place,
+    numbers_in,
+    states,
+    thousands_removed,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("93.9 tok/s", "93.9"),
+        ("6,853", "6853"),
+        ("1,048,576", "1048576"),
+        ("6\u202f853 tok/s", "6853"),
+        ("~7,196 tok/s", "7196"),
+        ("143-169 ms", "143"),
+        ("143-169 ms", "169"),
+        ("143\u2013169", "169"),
+        ("-1.3%", "-0.013"),
+        ("87%", "0.87"),
+        ("73 %", "73"),
+        ("7.8\u00d7", "7.8"),
+        ("5.3x", "5.3"),
+        ("128K", "128000"),
+        ("128K", "131072"),
+        ("1 M", "1048576"),
+        ("671B", "671000000000"),
+        ("9.5 KiB/token", "9728"),
+        ("1.8 TB/s", "1800"),
+        ("1.2 PFLOPS", "1200"),
+        ("0.25 s", "250"),
+        ("1.2-1.5 s", "1200"),
+        ("12.5 us", "12500"),
+        ("1.04211e+06", "1042110"),
+        ("3 kW", "3000"),
+        ("50/49", "49"),
+        ("DeepSeek-V4.1: 93.9", "93.9"),
+        (".5", "0.5"),
+        ("946.6 tok/s at 32-way", "32"),
+    ],
+)
+def test_states(text: str, value: str) -> None:
+    """Separators, signs of approximation, ranges, per cent and units are not part of the number."""
+    assert states(text, Decimal(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("93.9 tok/s", "99.3"),
+        ("93.9", "93"),
+        ("6,853", "853"),
+        ("6,853", "6835"),
+        ("95.1", "5.1"),
+        ("128K", "128001"),
+        ("87%", "8.7"),
+        ("0.25 s", "25"),
+        ("very fast", "5"),
+        ("", "0"),
+        ("512 tokens", "512000"),
+        ("600 W", "600000"),
+    ],
+)
+def test_does_not_state(text: str, value: str) -> None:
+    """Exchanged digits, a part of a number and a factor that no unit gives are other numbers."""
+    assert not states(text, Decimal(value))
+
+
+def test_the_usual_case_is_no_shortcut_to_another_number() -> None:
+    """The quick look at the start of the text takes whole numbers alone."""
+    assert not states("93.95 tok/s", Decimal("93.9"))
+    assert not states("93.9.1 build", Decimal("3.9"))
+
+
+def test_numbers_keep_place_and_digits() -> None:
+    """A number is given with its place in the text and the digits that it is printed with."""
+    first, second = numbers_in("from 6,853.0 to 7,196 tok/s")
+    assert (str(first.value), first.unit, first.start, first.end) == ("6853.0", "tok", 5, 12)
+    assert (str(second.value), second.unit) == ("7196", "tok")
+
+
+def test_a_wall_of_digits_is_read_in_linear_time() -> None:
+    """Hostile text costs no more than its length."""
+    assert numbers_in("1," * 2000 + "x")
+    assert len(numbers_in("1" * 4000)) == 1
+    assert numbers_in("9e999 W")[0].value == Decimal("9e999")
+
+
+def test_thousands_removed() -> None:
+    """Two spellings of one number become one; a list of numbers stays a list."""
+    assert thousands_removed("6,853 of 1,048,576") == "6853 of 1048576"
+    assert thousands_removed("0,2,4,6 and 1,23") == "0,2,4,6 and 1,23"
+
+
+@pytest.mark.parametrize(
+    ("printed", "computed", "agrees"),
+    [
+        ("5.3", "5.352", True),
+        ("5.4", "5.352", True),
+        ("5.2", "5.352", False),
+        ("7.8", "7.76", True),
+        ("8", "7.01", False),
+        ("-1.3", "-1.28", True),
+    ],
+)
+def test_agrees_when_rounded(printed: str, computed: str, *, agrees: bool) -> None:
+    """A source may round or cut off at its last digit, and no more."""
+    assert agrees_when_rounded(Decimal(printed), Decimal(computed)) is agrees
+
+
+def test_last_place() -> None:
+    """The last digit's unit, whatever the size."""
+    assert [last_place(Decimal(each)) for each in ("93.9", "6853", "0.10")] == [
+        Decimal("0.1"),
+        1,
+        Decimal("0.01"),
+    ]
+
+
+def test_agree_is_symmetric() -> None:
+    """The tolerance is a share of the larger number, so that the order does not matter."""
+    one, other = Decimal(100), Decimal(98)
+    assert agree(one, other, Decimal("0.02"))
+    assert agree(other, one, Decimal("0.02"))
+    assert not agree(one, other, Decimal("0.01"))
