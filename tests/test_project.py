@@ -194,8 +194,8 @@ def test_no_file_names_a_package_registry() -> None:
         [sys.executable, "-m", "pip", "config", "list"], check=True, stdout=subprocess.PIPE, text=True
     ).stdout
     hosts = {urlsplit(url).hostname or "" for url in re.findall(r"https?://[^\s'\"]+", configured)}
-    # Where the public index is configured, its project pages may still be linked to.
-    hosts = (hosts - {"", "pypi.org"}) | {"files.pythonhosted" + ".org", "registry.npmjs" + ".org"}
+    public = {f"{name}.org" for name in ("files.python" + "hosted", "registry.npm" + "js", "py" + "pi")}
+    hosts = (hosts | public) - {""}
     naming = [path for path in project_files() if any(host.encode() in path.read_bytes() for host in hosts)]
     assert naming == []
 
@@ -271,7 +271,8 @@ def test_editors_find_the_schema_of_every_kind() -> None:
         path.name.removesuffix(".schema.json") for path in (ROOT / "schema").glob("*.schema.json")
     }
     for kind, pattern in mapped.items():
-        assert pattern == f"records/{kind}s/**/*.yaml"
+        folder = kind if kind == "withdrawn" else f"{kind}s"
+        assert pattern == f"records/{folder}/**/*.yaml"
 
 
 def test_pre_commit_hooks_use_the_pinned_tools() -> None:

@@ -43,6 +43,10 @@ def main() -> None:
         # The reader of our output, such as `head`, has seen enough.
         sys.stderr.close()
         sys.exit(ExitCode.CLEAN)
+    except OSError as error:
+        # A full disk or a missing permission is no bug, and every file that was written is whole.
+        complain(f"the system refused: {error}", *getattr(error, "__notes__", ()))
+        sys.exit(ExitCode.USAGE)
     except Exception:  # noqa: BLE001 - the outermost frame reports our own bugs and says so
         traceback.print_exc()
         complain("this is a bug in kbtool; please report it with the traceback above")

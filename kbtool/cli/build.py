@@ -1,6 +1,8 @@
 """`kbtool build` and `kbtool serve`: the site, once or kept current while records change."""
 
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated
 
 import typer
@@ -15,7 +17,6 @@ OutOption = Annotated[
     Path | None,
     typer.Option("--out", help="Folder to write to; `build/site` if not given.", show_default=False),
 ]
-NEEDED = "the site needs packages that are not installed: install kbtool with its extra, `kbtool[site]`"
 
 
 def build(
@@ -30,9 +31,7 @@ def build(
     root: RootOption = None,
 ) -> None:
     """Build the whole site. Only files whose bytes change are written."""
-    _need_site_packages()
-    from kbtool import site
-
+    site = _site()
     project = find_root(root)
     folder = (out or project / "build" / "site").resolve()
     with progress("Building pages") as advance:
@@ -54,18 +53,22 @@ def serve(
     root: RootOption = None,
 ) -> None:
     """Build the site, serve it on this machine, and reload pages when a record changes. Stop with Ctrl-C."""
-    _need_site_packages()
-    from kbtool import site
-
+    site = _site()
     project = find_root(root)
     site.serve(project, (out or project / "build" / "serve").resolve(), host=host, port=port, say=say)
 
 
-def _need_site_packages() -> None:
-    from importlib.util import find_spec
+def _site() -> ModuleType:
+    """Return the site package.
 
-    missing = [
-        name for name in ("jinja2", "mkdocs", "material", "markdown_it", "nh3") if find_spec(name) is None
-    ]
-    if missing:
-        raise UsageError(f"{NEEDED} (missing: {', '.join(missing)})")
+    Raises:
+        UsageError: a package of its extra is not installed.
+    """
+    try:
+        return import_module("kbtool.site")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "kbtool":
+            raise
+        raise UsageError(
+            f"the site needs `{error.name}`, which is not installed: install kbtool with its extra, `kbtool[site]`"
+        ) from error

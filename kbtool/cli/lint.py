@@ -47,7 +47,7 @@ def lint(
         str | None,
         typer.Option(help="Day for rules that need one, such as expired exceptions.", show_default=False),
     ] = None,
-    limit: Annotated[int, typer.Option(help="Findings shown in text form; 0 shows all.", min=0)] = 50,
+    limit: Annotated[int, typer.Option(help="Findings shown to people; 0 shows all.", min=0)] = 50,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Check every file anew.")] = False,
     root: RootOption = None,
 ) -> None:
