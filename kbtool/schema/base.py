@@ -53,6 +53,11 @@ class StrictModel(BaseModel):
         strict=True, extra="forbid", frozen=True, populate_by_name=True, hide_input_in_errors=True
     )
 
+    @classmethod
+    def file_order(cls) -> list[str]:
+        """Return the names of the fields in the order in which a file has them."""
+        return list(cls.model_fields)
+
 
 def _number(value: object) -> object:
     """Turn an int, a Decimal or the text of a number into an exact Decimal."""

@@ -222,3 +222,11 @@ class Record(StrictModel):
     changes: Seq[Change] = seq("What was changed, when and why; oldest first.")
     exceptions: Seq[LintException] = seq("Findings accepted for a while.")
     notes: Prose | None = opt("What no field can hold, in our words; at most a paragraph.")
+
+    @classmethod
+    def file_order(cls) -> list[str]:
+        """Return head, then what is the kind's own, then the tail: a reader sees the figures before the claims."""
+        shared = list(Record.model_fields)
+        tail = shared.index("sources") + 1
+        own = [name for name in cls.model_fields if name not in Record.model_fields]
+        return [*shared[:tail], *own, *shared[tail:]]

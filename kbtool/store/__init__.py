@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kbtool.store.corpus import Corpus, Reference, ReviewState, load
-    from kbtool.store.locate import Place, locate
+    from kbtool.store.places import Place, locate
     from kbtool.store.read import Loaded, read_file
 
 __all__ = ["Corpus", "Loaded", "Place", "Reference", "ReviewState", "load", "locate", "read_file"]
@@ -16,11 +16,11 @@ __all__ = ["Corpus", "Loaded", "Place", "Reference", "ReviewState", "load", "loc
 _HOMES = {
     "Corpus": "kbtool.store.corpus",
     "Loaded": "kbtool.store.read",
-    "Place": "kbtool.store.locate",
+    "Place": "kbtool.store.places",
     "Reference": "kbtool.store.corpus",
     "ReviewState": "kbtool.store.corpus",
     "load": "kbtool.store.corpus",
-    "locate": "kbtool.store.locate",
+    "locate": "kbtool.store.places",
     "read_file": "kbtool.store.read",
 }
 

@@ -92,8 +92,8 @@ _EXACT: Final = next(each for each in typing.get_args(ExactText) if isinstance(e
 
 @cache
 def keys(model: type[StrictModel]) -> dict[str, str]:
-    """Return key in the file -> attribute of the model, in the order of the model."""
-    return {field.alias or name: name for name, field in model.model_fields.items()}
+    """Return key in the file -> attribute of the model, in the order of the file."""
+    return {model.model_fields[name].alias or name: name for name in model.file_order()}
 
 
 def _inside(annotation: Any, part: str | int) -> Iterator[Any]:

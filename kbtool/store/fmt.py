@@ -21,7 +21,7 @@ from kbtool.findings import Edit, Finding
 from kbtool.schema import model_for
 from kbtool.store import fields
 from kbtool.store.edit import apply
-from kbtool.store.files import RecordFile, discover, read, write_atomic
+from kbtool.store.files import RECORDS, RecordFile, discover, read, remove_leftovers, write_atomic
 from kbtool.store.order import order_edits
 from kbtool.store.positions import Node
 from kbtool.store.shape import ShapeKind
@@ -277,9 +277,12 @@ def format_files(
     Args:
         root: The project.
         paths: Files or folders to restrict it to.
-        write: Whether to write what changed; each file is replaced as a whole, or not at all.
+        write: Whether to write what changed, each file as a whole or not at all, and to remove what a run that was
+            interrupted has left.
         progress: Is told how many files are done, of how many.
     """
+    if write:
+        remove_leftovers(root / RECORDS)
     files = [each for each in discover(root) if isinstance(each, RecordFile) and _is_chosen(each, paths)]
     for done, file in enumerate(files):
         outcome = _format_file(file)

@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from kbtool.schema import MODELS
 from kbtool.schema.base import StrictModel
 from kbtool.store.emit import scalar
+from kbtool.store.fields import keys
 from kbtool.vocab.disclosure import DISCLOSURE_FIELDS
 
 __all__ = ["scaffold", "unanswered_disclosure"]
@@ -53,8 +54,8 @@ def _given(value: object, path: Sequence[str]) -> bool:
 
 def _mapping(model: type[StrictModel], answers: Mapping[str, Any], pad: str) -> Iterator[str]:
     """Yield the lines of one mapping: answered and required fields live, the others as comments."""
-    for name, field in model.model_fields.items():
-        key = field.alias or name
+    for key, name in keys(model).items():
+        field = model.model_fields[name]
         inner = _inner_model(field)
         if key in answers:
             yield from _explained(field, pad)
@@ -74,8 +75,8 @@ def _explained(field: FieldInfo, pad: str) -> Iterator[str]:
 
 
 def _optional_fields(model: type[StrictModel]) -> Iterator[str]:
-    for name, field in model.model_fields.items():
-        yield f"{field.alias or name}:  # {field.description}"
+    for key, name in keys(model).items():
+        yield f"{key}:  # {model.model_fields[name].description}"
 
 
 def _value(key: str, value: Any, inner: type[StrictModel] | None, pad: str) -> Iterator[str]:

@@ -17,7 +17,7 @@ from kbtool.schema import model_for
 from kbtool.schema.base import StrictModel
 from kbtool.store import fields
 from kbtool.store.faults import quoted
-from kbtool.store.locate import Place, join, key_place, place
+from kbtool.store.places import Place, join, key_place, place
 from kbtool.store.positions import Node
 from kbtool.store.shape import ShapeKind
 from kbtool.store.suggest import nearest
@@ -159,10 +159,13 @@ def _key_findings(file: ShapeFile, errors: Mapping[Location, Sequence[ErrorDetai
 
 
 def _meant(key: str, candidates: Sequence[str]) -> str | None:
-    """Return the candidate that `key` is a slip of."""
+    """Return the candidate that `key` is a slip of, or that only has more or fewer words at its end."""
     folded = {name.replace("_", ""): name for name in candidates}
     bare = key.casefold().replace("_", "").replace("-", "").replace(" ", "")
-    return folded.get(bare) or nearest(key, candidates)
+    longer = [
+        name for name in candidates if f"{name}_".startswith(f"{key}_") or f"{key}_".startswith(f"{name}_")
+    ]
+    return folded.get(bare) or nearest(key, candidates) or min(longer, key=len, default=None)
 
 
 def _unknown_key(

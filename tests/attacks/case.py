@@ -35,10 +35,12 @@ class Case:
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Read `case.yaml`; an unknown or missing field is an error."""
-        data = yaml.safe_load((folder / "case.yaml").read_text(encoding="utf-8"))
-        outcome = data.pop("outcome")
-        lists = {name: tuple(data.pop(name, ())) for name in ("arguments", "materialize")}
-        return cls(folder=folder, outcome=(outcome,) if isinstance(outcome, str) else tuple(outcome), **lists, **data)
+        data: dict[str, Any] = yaml.safe_load((folder / "case.yaml").read_text(encoding="utf-8"))
+        outcome = data["outcome"]
+        data["outcome"] = (outcome,) if isinstance(outcome, str) else tuple(outcome)
+        for name in ("arguments", "materialize"):
+            data[name] = tuple(data.get(name, ()))
+        return cls(folder=folder, **data)
 
     @property
     def name(self) -> str:

@@ -20,6 +20,7 @@ A part is text, or a mapping: `hex` (bytes), `code_points` (hexadecimal, by blan
 `times`, `numbered` (text with `{n}`) with `times`, `number` (`this`, `before` or `next`: the number of this file or a neighbour).
 """
 
+import contextlib
 import os
 import shutil
 import socket
@@ -44,7 +45,10 @@ def lay_out(case: Case, project: Path) -> None:
     if case.before is not None:
         _commit_base(case.before, project)
     if (case.folder / "records").is_dir():
-        shutil.copytree(case.folder / "records", project / "records", dirs_exist_ok=True)
+        # With new times: git takes a file of old size and time for the old file.
+        shutil.copytree(
+            case.folder / "records", project / "records", copy_function=shutil.copyfile, dirs_exist_ok=True
+        )
     for entry in case.materialize:
         for number in range(1, entry.get("times", 1) + 1):
             _make(entry, project, number)
@@ -54,55 +58,52 @@ def _commit_base(before: Path, project: Path) -> None:
     """Make the base commit, then take away what the case does not keep."""
     shutil.copytree(before, project, dirs_exist_ok=True)
     identity = ("-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false")
-    for arguments in (("init", "--quiet"), ("add", "--all"), (*identity, "commit", "--quiet", "--message=base")):
+    for arguments in (
+        ("init", "--quiet"),
+        ("add", "--all"),
+        (*identity, "commit", "--quiet", "--message=base"),
+    ):
         subprocess.run(["git", *arguments], cwd=project, check=True)
     for path in before.rglob("*.yaml"):
         (project / path.relative_to(before)).unlink()
 
 
 def _make(entry: Entry, project: Path, number: int) -> None:
-    path = os.fsencode(project / entry["path"].replace("{n}", str(number)))
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    path = project / entry["path"].replace("{n}", str(number))
+    path.parent.mkdir(parents=True, exist_ok=True)
     kind = entry["kind"]
-    if kind in {"record", "file"}:
-        content = _record(entry, path, number) if kind == "record" else _joined(entry["parts"], number)
-        with open(path, "wb") as file:
-            file.write(content)
-        if "mode" in entry:
-            os.chmod(path, int(entry["mode"], 8))
+    if kind == "record":
+        path.write_bytes(_record(entry, path, number))
+    elif kind == "file":
+        path.write_bytes(_joined(entry["parts"], number))
     elif kind == "sparse":
-        with open(path, "wb") as file:
+        with path.open("wb") as file:
             file.truncate(entry["size_bytes"])
     elif kind == "symlink":
-        os.symlink(entry["to"], path)
+        path.symlink_to(entry["to"])
     elif kind == "fifo":
         os.mkfifo(path)
     elif kind == "folder":
-        os.mkdir(path)
+        path.mkdir()
     elif kind == "socket":
         _make_socket(path)
     else:
         raise ValueError(f"there is no kind {kind!r} of file to make")
+    if "mode" in entry:
+        path.chmod(int(entry["mode"], 8))
 
 
-def _make_socket(path: bytes) -> None:
-    """Bind a socket through its folder: the whole path may be longer than an address can be."""
-    folder, name = os.path.split(path)
-    here = os.open(".", os.O_RDONLY)
-    os.chdir(folder)
-    try:
-        with socket.socket(socket.AF_UNIX) as unix:
-            unix.bind(name)
-    finally:
-        os.fchdir(here)
-        os.close(here)
+def _make_socket(path: Path) -> None:
+    """Bind a socket from its folder: the whole path may be longer than an address can be."""
+    with contextlib.chdir(path.parent), socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(path.name)
 
 
-def _record(entry: Entry, path: bytes, number: int) -> bytes:
+def _record(entry: Entry, path: Path, number: int) -> bytes:
     """Return a template with an id of its own and the attack in it."""
     template = (BASE / "templates" / f"{entry.get('of', 'benchmark')}.yaml").read_bytes()
-    stem = os.path.basename(path).partition(b".")[0]
-    content = _replaced(template, b"id: ev-control", b"id: " + (entry["id"].encode() if "id" in entry else stem))
+    record_id = entry.get("id", path.name.partition(".")[0])
+    content = _replaced(template, b"id: ev-control", b"id: " + record_id.encode())
     for change in entry.get("replace", ()):
         content = _replaced(content, change["find"].encode(), _joined(change["put"], number))
     content += _joined(entry.get("append", ()), number)
@@ -125,16 +126,17 @@ def _joined(parts: Iterable[Part], number: int) -> bytes:
 
 
 def _bytes_of(part: Part, number: int) -> bytes:
-    if isinstance(part, str):
-        return part.encode()
-    if "hex" in part:
-        return bytes.fromhex(part["hex"])
-    if "code_points" in part:
-        return "".join(chr(int(code, 16)) for code in part["code_points"].split()).encode()
-    if "repeat" in part:
-        return part["repeat"].encode() * int(part["times"])
-    if "numbered" in part:
-        return "".join(part["numbered"].replace("{n}", str(n)) for n in range(1, part["times"] + 1)).encode()
-    if "number" in part:
-        return str(number + _STEPS[part["number"]]).encode()
+    match part:
+        case str(text):
+            return text.encode()
+        case {"hex": str(digits)}:
+            return bytes.fromhex(digits)
+        case {"code_points": str(codes)}:
+            return "".join(chr(int(code, 16)) for code in codes.split()).encode()
+        case {"repeat": str(text), "times": int(times)}:
+            return text.encode() * times
+        case {"numbered": str(text), "times": int(times)}:
+            return "".join(text.replace("{n}", str(n)) for n in range(1, times + 1)).encode()
+        case {"number": str(which)}:
+            return str(number + _STEPS[which]).encode()
     raise ValueError(f"{part!r} is no part of a file")

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    Page,
+    Request,
+    sync_playwright,
+)
 
 from kbtool import site
 from tests.attacks.case import BASE
@@ -21,6 +29,8 @@ FLAGS: Final = (
     "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )  # fmt: skip
 """Without a GPU, without a sandbox that containers cannot have, and without any host but this one."""
+ADDRESS: Final = "https://example.org/kb/"
+"""Where the sites say that they are published."""
 PATIENCE_MS: Final = 30_000
 """How long a page may take on a busy machine before a test gives up; nothing waits for it to pass."""
 
@@ -63,6 +73,16 @@ class Witness:
     errors: list[str] = field(default_factory=list)
     """Errors of the console and of scripts."""
     dialogs: list[str] = field(default_factory=list)
+
+    def saw_dialog(self, dialog: Dialog) -> None:
+        """Note a dialog and close it."""
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    def saw_message(self, message: ConsoleMessage) -> None:
+        """Note an error of the console."""
+        if message.type == "error":
+            self.errors.append(message.text)
 
     def assert_clean(self) -> None:
         """Nothing foreign was asked for, nothing failed, nothing popped up."""
@@ -122,7 +142,7 @@ def lay_out_hostile(project: Path) -> dict[str, Payload]:
 def built(project: Path, hostile: dict[str, Payload] | None = None) -> Iterator[BuiltSite]:
     """Build a site and serve it."""
     folder = project / "build" / "site"
-    site.build(project, folder)
+    site.build(project, folder, site_url=ADDRESS)
     with serving(folder) as url:
         yield BuiltSite(url, folder, project, hostile or {})
 
@@ -154,9 +174,9 @@ def watched_context(browser: Browser, site: BuiltSite, **options: Any) -> tuple[
             witness.foreign.append(request.url)
 
     def watch(page: Page) -> None:
-        page.on("dialog", lambda dialog: (witness.dialogs.append(dialog.message), dialog.dismiss()))
+        page.on("dialog", witness.saw_dialog)
         page.on("pageerror", lambda error: witness.errors.append(str(error)))
-        page.on("console", lambda message: message.type == "error" and witness.errors.append(message.text))
+        page.on("console", witness.saw_message)
 
     context.on("request", guard)
     context.on("page", watch)

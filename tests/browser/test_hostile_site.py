@@ -96,7 +96,7 @@ def test_pages_run_nothing(browser: Browser, hostile_site: BuiltSite, policy: bo
     context.close()
 
 
-def test_typed_searches_run_nothing(tab: tuple[Page, Witness], hostile_site: BuiltSite) -> None:
+def test_typed_searches_run_nothing(tab: tuple[Page, Witness]) -> None:
     """Whatever is typed and whatever is found, results are text."""
     page, witness = tab
     for query in QUERIES:

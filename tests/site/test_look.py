@@ -338,6 +338,7 @@ def test_a_result_opens_by_keyboard(opened: Open, address: str) -> None:
     page.keyboard.press("Escape")
     expect(field).to_be_hidden()
     page.keyboard.press("/")
+    expect(field).to_be_focused()
     page.keyboard.press("ArrowDown")
     chosen = page.locator(f"#{field.get_attribute('aria-activedescendant')}")
     expect(chosen).to_have_attribute("aria-selected", "true")

@@ -10,13 +10,25 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 from unittest import mock
 
 __all__ = ["FaultySystem"]
 
-CHANGING: Final = ("open", "write", "replace", "rename", "unlink", "remove", "mkdir", "rmdir", "fsync", "fchmod", "chmod")
+CHANGING: Final = (
+    "open",
+    "write",
+    "replace",
+    "rename",
+    "unlink",
+    "remove",
+    "mkdir",
+    "rmdir",
+    "fsync",
+    "fchmod",
+    "chmod",
+)
 NEEDING_ROOM: Final = frozenset({"open", "write", "mkdir", "fsync"})
 WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
@@ -32,7 +44,9 @@ class FaultySystem:
     @contextmanager
     def installed(self) -> Iterator[None]:
         """Stand between Python and the system until the block ends."""
-        with mock.patch.multiple(os, **{name: self._counted(name, getattr(os, name)) for name in CHANGING}):
+        with ExitStack() as patches:
+            for name in CHANGING:
+                patches.enter_context(mock.patch.object(os, name, self._counted(name, getattr(os, name))))
             yield
 
     def _counted(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:

@@ -32,9 +32,12 @@ KEPT: Final = {
     ("Benchmark", "headline"): "result-1",
 }
 """Fields whose text has to name something, whatever their type says."""
+SIMPLE: Final = {bool: True, int: 3, Decimal: 0.5, date: "2026-10-04"}
 REFERENCES: Final = {
     "benchmarks": "hostile-0#result-1",
-    **dict.fromkeys(("accelerators", "interconnects", "engines", "models", "sources", "gotchas"), "hostile-0"),
+    **dict.fromkeys(
+        ("accelerators", "interconnects", "engines", "models", "sources", "gotchas"), "hostile-0"
+    ),
 }
 
 
@@ -90,7 +93,9 @@ class _Filler:
             owners = [each.__name__ for each in model.__mro__]
             kept = next((KEPT[owner, name] for owner in owners if (owner, name) in KEPT), None)
             if kept is None and name == "id":
-                kept = self.record_id if "Record" in owners else f"{model.__name__.lower()}-{next(self.numbers)}"
+                kept = (
+                    self.record_id if "Record" in owners else f"{model.__name__.lower()}-{next(self.numbers)}"
+                )
             annotation = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
             filled[info.alias or name] = kept if kept is not None else self.value(annotation)
         return filled
@@ -100,18 +105,21 @@ class _Filler:
         origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
         if origin is Annotated:
             return self.value(arguments[0], (*arguments[1:], *constraints))
-        if origin is Literal:
-            return arguments[0]
         if origin in {typing.Union, types.UnionType}:
             return self._of_union(arguments, constraints)
+        if origin is not None:
+            return self._of_generic(origin, arguments)
+        if isinstance(annotation, type) and issubclass(annotation, StrictModel):
+            return self.model(annotation)
+        return SIMPLE[annotation] if annotation in SIMPLE else self._text(constraints)
+
+    def _of_generic(self, origin: Any, arguments: Sequence[Any]) -> Any:
         if origin is tuple:
             return [self.value(arguments[0]) for _ in range(2)]
         if origin is dict:
             return {self._text(()): self.value(arguments[1])}
-        if isinstance(annotation, type) and issubclass(annotation, StrictModel):
-            return self.model(annotation)
-        simple = {bool: True, int: 3, Decimal: 0.5, date: "2026-10-04"}
-        return simple[annotation] if annotation in simple else self._text(constraints)
+        assert origin is Literal
+        return arguments[0]
 
     def _of_union(self, members: Sequence[Any], constraints: Sequence[Any]) -> Any:
         wanted = [each for each in members if each is not type(None)]

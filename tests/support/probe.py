@@ -21,7 +21,7 @@ function kbLook(root, base) {
       try { url = new URL(value, base); } catch { found.push("no address " + name + "=" + value.slice(0, 100)); continue; }
       const link = element.localName === "a";
       if (!["http:", "https:"].includes(url.protocol)) found.push("scheme " + name + "=" + value.slice(0, 100));
-      else if (!link && element.localName !== "link" && url.origin !== new URL(base).origin) found.push("loads " + value);
+      else if (!link && !element.matches("link[rel=canonical]") && url.origin !== new URL(base).origin) found.push("loads " + value);
       else if (link && url.origin !== new URL(base).origin && !/nofollow/.test(element.rel)) found.push("follows " + value);
     }
   }

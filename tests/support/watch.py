@@ -37,7 +37,11 @@ class Deeds:
 
     def read_through_links(self, folder: Path) -> list[str]:
         """Return what was read by a name in `folder` and lies elsewhere."""
-        return [path for path in self.read if Path(path).absolute().is_relative_to(folder) and not _is_in(path, folder)]
+        return [
+            path
+            for path in self.read
+            if Path(path).absolute().is_relative_to(folder) and not _is_in(path, folder)
+        ]
 
 
 def _is_in(path: str, folder: Path) -> bool:
@@ -72,7 +76,9 @@ def _note(event: str, arguments: tuple[Any, ...]) -> None:
         elif event in _LISTING and isinstance(arguments[0], str | bytes | os.PathLike):
             deeds.read.append(os.fsdecode(arguments[0]))
         elif event in _CHANGING:
-            deeds.written += [os.fsdecode(each) for each in arguments[:2] if isinstance(each, str | bytes | os.PathLike)]
+            deeds.written += [
+                os.fsdecode(each) for each in arguments[:2] if isinstance(each, str | bytes | os.PathLike)
+            ]
         elif event in _NETWORK:
             deeds.connected.append(f"{event} {arguments[1:]}")
         elif event in _PROGRAMS:
