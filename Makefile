@@ -72,6 +72,14 @@ schema-check: $(SETUP) ## Check that schema/ is what the models say
 bench: $(SETUP) ## Measure the figures of benchmarks/README.md; takes some minutes
 	$(PY) -m benchmarks
 
+# Seconds that fuzzing takes.
+FUZZ_S ?= 60
+
+.PHONY: fuzz
+fuzz: $(SETUP) ## Fuzz the YAML reader for a minute, starting from the attack files
+	mkdir -p build/fuzz/corpus
+	$(PY) tests/fuzz/fuzz_yaml.py -max_total_time=$(FUZZ_S) -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/attacks
+
 .PHONY: clean
 clean: ## Remove everything that was built, but keep .venv
 	rm -rf build dist .kbtool .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

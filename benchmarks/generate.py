@@ -280,6 +280,7 @@ def _benchmark(index: int, chance: random.Random) -> Value:
         "headline": results[0]["id"],
         "results": results,
         "tags": ["generated"],
+        "notes": " ".join(chance.sample(_SENTENCES, 6)),
     }  # fmt: skip
 
 

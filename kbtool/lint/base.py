@@ -51,7 +51,7 @@ def base_findings(root: Path, base: str, facts: Facts, files: Mapping[str, Recor
         shown = after or before
         if shown is not None:
             change = RecordChange(shown.ref, _record(before), _record(after), facts)
-            found += found_in(shown, _problems(rules, change))
+            found += found_in(path, shown.data, _problems(rules, change))
     return found
 
 

@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,13 +113,17 @@ class Cache:
         """Remember what files hold."""
         self._write("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", digests)
 
-    def entries(self) -> dict[str, Entry]:
-        """Return path -> what each file gave."""
-        rows = self._rows("SELECT path, digest, asked, findings, facts FROM entries")
-        return {
-            path: Entry(digest, json.loads(asked), json.loads(findings), json.loads(facts))
-            for path, digest, asked, findings, facts in rows
-        }
+    def has_entries(self) -> bool:
+        """Return whether any file was checked before."""
+        return bool(self._rows("SELECT 1 FROM entries LIMIT 1"))
+
+    def entries(self) -> Iterator[tuple[str, Entry]]:
+        """Yield path and what each file gave."""
+        if self._connection is None:
+            return
+        query = "SELECT path, digest, asked, findings, facts FROM entries"
+        for path, digest, asked, findings, facts in self._connection.execute(query):
+            yield path, Entry(digest, json.loads(asked), json.loads(findings), json.loads(facts))
 
     def store_entries(self, entries: Iterable[tuple[str, Entry]]) -> None:
         """Remember what files gave."""

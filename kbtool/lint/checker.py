@@ -1,7 +1,7 @@
 """One file at a time: its record rules, its facts, and which other records those rules looked at."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
@@ -20,7 +20,7 @@ from kbtool.store.yamlio import parse_with_positions
 
 __all__ = ["Checked", "Checker", "RecordReader", "found_in"]
 
-MOST_RECORDS_KEPT: Final = 512
+MOST_RECORDS_KEPT: Final = 2_048
 
 
 class Checked(NamedTuple):
@@ -69,27 +69,20 @@ class Checker:
     def check(self, loaded: Loaded) -> Checked:
         """Check one file."""
         found = [Found(finding) for finding in loaded.findings]
-        if loaded.value is not None:
-            found += map(Found, surface_findings(loaded.data.decode(), loaded.file))
-        if loaded.record is None or loaded.value is None:
+        if loaded.value is None:
             return Checked(tuple(found), None, frozenset())
-        problems = list(self._problems(loaded.record, loaded.value, loaded))
+        file, text = loaded.file, loaded.data.decode()
+        found += map(Found, surface_findings(text, file))
+        if loaded.record is None:
+            return Checked(tuple(found), None, frozenset())
+        view = FileView(file.relative, file.kind, text, loaded.value)
+        problems = list(self._problems(loaded.record, view))
         if problems:
-            found += found_in(loaded, problems)
-        facts = collect_facts(
-            loaded.record,
-            loaded.value,
-            ref=loaded.ref,
-            kind=loaded.file.kind,
-            path=loaded.file.relative,
-            sha256=sha256(loaded.data).hexdigest(),
-        )
+            found += found_in(file.relative, loaded.data, problems)
+        facts = collect_facts(loaded.record, view, ref=loaded.ref, sha256=sha256(loaded.data).hexdigest())
         return Checked(tuple(found), facts, self._lookup.take_asked() - {loaded.ref})
 
-    def _problems(
-        self, record: StrictModel, value: Mapping[str, Any], loaded: Loaded
-    ) -> Iterator[tuple[Rule, Problem]]:
-        view = FileView(loaded.file.relative, loaded.file.kind, loaded.data.decode(), value)
+    def _problems(self, record: StrictModel, view: FileView) -> Iterator[tuple[Rule, Problem]]:
         lookup = self._lookup
         given: dict[tuple[type, ...], tuple[Any, ...]] = {
             (): (record,),
@@ -98,25 +91,25 @@ class Checker:
             (Lookup, FileView): (record, lookup, view),
             (FileView, Lookup): (record, view, lookup),
         }
-        for rule in self._rules.get(loaded.file.kind, ()):
+        for rule in self._rules.get(view.kind, ()):
             try:
                 for problem in rule.check(*given[rule.extras]):
                     yield rule, problem
             except Exception as error:
-                error.add_note(f"while rule {rule.code} {rule.name} looked at {loaded.file.relative}")
+                error.add_note(f"while rule {rule.code} {rule.name} looked at {view.path}")
                 raise
 
 
-def found_in(loaded: Loaded, problems: Iterable[tuple[Rule, Problem | CorpusProblem]]) -> list[Found]:
+def found_in(path: str, data: bytes, problems: Iterable[tuple[Rule, Problem | CorpusProblem]]) -> list[Found]:
     """Return problems of one file as findings, with their places."""
-    text = loaded.data.decode()
-    root = parse_with_positions(loaded.data)[1]
+    text = data.decode()
+    root = parse_with_positions(data)[1]
     found = []
     for rule, problem in problems:
         spot = place(root, split(problem.at))
         severity: Severity = problem.severity or rule.severity
         finding = Finding(
-            path=loaded.file.relative,
+            path=path,
             line=spot.line,
             column=spot.column,
             code=rule.code,

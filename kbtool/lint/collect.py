@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import cache
 from hashlib import blake2b
+from sys import intern
 from typing import Any, Final
 
 from kbtool.lint.facts import (
@@ -15,6 +16,7 @@ from kbtool.lint.facts import (
     ReviewFacts,
     SourceFact,
 )
+from kbtool.lint.lookup import FileView
 from kbtool.schema import Accelerator, Benchmark, Engine, Interconnect, Model, Record, Review, Source
 from kbtool.schema.base import StrictModel
 from kbtool.schema.benchmark import Result
@@ -32,20 +34,19 @@ _ABOUT_THE_SOURCE: Final = ("_as_published", "_basis")
 _FUTURE_DATES: Final = frozenset({"until", "valid_until"})
 
 
-def collect_facts(
-    record: StrictModel, value: Mapping[str, Any], *, ref: str, kind: str, path: str, sha256: str
-) -> RecordFacts:
+def collect_facts(record: StrictModel, view: FileView, *, ref: str, sha256: str) -> RecordFacts:
     """Return the facts of a valid record.
 
     Args:
         record: The record.
-        value: The same as plain data.
+        view: Its file.
         ref: Its reference.
-        kind: Its kind.
-        path: Its file, relative to the project root.
         sha256: Of the file's bytes.
     """
-    references = [ReferenceFact._make(each) for each in outgoing(record)]
+    kind, path, value = view.kind, view.path, view.value
+    references = [
+        ReferenceFact(intern(at), intern(target), relation) for at, target, relation in outgoing(record)
+    ]
     if isinstance(record, Review):
         review = ReviewFacts(
             record.record,
@@ -79,34 +80,21 @@ def collect_facts(
         record.names if isinstance(record, Accelerator | Engine | Interconnect | Model) else (),
         references,
         [SourceFact(each.source, each.role, each.group) for each in record.sources],
-        list(_paragraphs(value)),
+        list(_paragraphs(view)),
         list(_measurements(record, value)) if isinstance(record, Benchmark) else (),
         [ExceptionFact(each.rule, each.at or "", each.until.isoformat()) for each in record.exceptions],
     )
 
 
-def _paragraphs(value: Mapping[str, Any]) -> Iterator[Paragraph]:
+def _paragraphs(view: FileView) -> Iterator[Paragraph]:
     """Yield the long paragraphs in our own words."""
-    for pointer, text in _long_texts(value, ""):
+    for pointer, text in view.strings:
+        if len(text) < SHORTEST_PARAGRAPH or pointer.rpartition("/")[2] in _QUOTING_KEYS:
+            continue
         for paragraph in text.split("\n\n"):
             words = " ".join(paragraph.casefold().split())
             if len(words) >= SHORTEST_PARAGRAPH:
                 yield Paragraph(pointer, _hash(words))
-
-
-def _long_texts(value: Mapping[str, Any], above: str) -> Iterator[tuple[str, str]]:
-    """Yield pointer and text of what is long enough; pointers are made for nothing else."""
-    for key, inner in value.items():
-        kind = type(inner)
-        if kind is str:
-            if len(inner) >= SHORTEST_PARAGRAPH and key not in _QUOTING_KEYS:
-                yield f"{above}/{key}", inner
-        elif kind is dict:
-            yield from _long_texts(inner, f"{above}/{key}")
-        elif kind is list:
-            for index, each in enumerate(inner):
-                if type(each) is dict:
-                    yield from _long_texts(each, f"{above}/{key}/{index}")
 
 
 def _measurements(record: Benchmark, value: Mapping[str, Any]) -> Iterator[Measurement]:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
+from sys import intern
 from typing import Any, Final, NamedTuple, Self
 
 from kbtool.store.suggest import nearest
@@ -132,7 +133,7 @@ class RecordFacts(NamedTuple):
         return cls._make(
             (
                 *row[:_PLAIN_FIELDS],
-                [ReferenceFact._make(each) for each in references],
+                [ReferenceFact(intern(at), intern(target), intern(what)) for at, target, what in references],
                 [SourceFact._make(each) for each in sources],
                 [Paragraph._make(each) for each in paragraphs],
                 [Measurement._make(each) for each in measurements],

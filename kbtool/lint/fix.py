@@ -13,7 +13,7 @@ from kbtool.lint.checker import Checker, RecordReader
 from kbtool.lint.outcome import Report
 from kbtool.lint.rules import RULES
 from kbtool.store.edit import apply
-from kbtool.store.files import RecordFile, discover, read, write_atomic
+from kbtool.store.files import RECORDS, RecordFile, discover, read, remove_leftovers, write_atomic
 from kbtool.store.read import load_bytes, ref_of
 
 __all__ = ["compatible_edits", "fix_files", "fixed"]
@@ -25,8 +25,9 @@ MOST_ROUNDS = 16
 def fix_files(root: Path, report: Report) -> list[str]:
     """Mend what the findings of a report say how to mend, and return the paths of the files that changed.
 
-    Whatever remains is for a person; lint again to see it.
+    What a run that was interrupted has left is removed. Whatever remains is for a person; lint again to see it.
     """
+    remove_leftovers(root / RECORDS)
     mendable: dict[str, list[Finding]] = {}
     for finding in report.findings:
         if finding.edits:

@@ -13,8 +13,8 @@ from kbtool.lint.found import Found
 from kbtool.lint.outcome import Report
 from kbtool.lint.rule import CorpusProblem, Rule
 from kbtool.lint.rules import RULES
-from kbtool.store.files import RecordFile
-from kbtool.store.read import read_file, ref_of
+from kbtool.store.files import RecordFile, read
+from kbtool.store.read import ref_of
 
 __all__ = ["reduced", "run_rules", "settled", "whole_facts"]
 
@@ -81,4 +81,4 @@ def run_rules(rules: Iterable[Rule], argument: Any, facts: Facts, files: Files) 
         except Exception as error:
             error.add_note(f"while rule {rule.code} {rule.name} looked at all records")
             raise
-    return [each for path in sorted(problems) for each in found_in(read_file(files[path]), problems[path])]
+    return [each for path in sorted(problems) for each in found_in(path, read(files[path]), problems[path])]

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbtool.site.build import Builder, BuildReport, build
+from kbtool.site.builder import Builder, BuildReport, build
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 __all__ = ["BuildReport", "Builder", "build", "serve"]
 
 
-def serve(root: Path, out: Path, *, host: str = "127.0.0.1", port: int = 8000, say: "Callable[[str], None]" = print) -> None:
+def serve(
+    root: Path, out: Path, *, host: str = "127.0.0.1", port: int = 8000, say: "Callable[[str], None]" = print
+) -> None:
     """Build the site, serve it on this machine, and reload pages whose records change. Ends with Ctrl-C."""
     from kbtool.site.serve import serve as run
 

@@ -79,7 +79,10 @@ def lines(key: str, title: str, x_label: str, y_label: str, series: Sequence[Ser
     place = _XAxis(xs, _LEFT, _WIDTH - 22.0)
     bottom = _TOP + _PLOT_HEIGHT
     scale = _PLOT_HEIGHT / ticks[-1]
-    out = [_open(key, title, _PLOT_HEIGHT + 72), f'<text y="12">{html_text(y_label)}</text><g class="kb-chart__grid">']
+    out = [
+        _open(key, title, _PLOT_HEIGHT + 72),
+        f'<text y="12">{html_text(y_label)}</text><g class="kb-chart__grid">',
+    ]
     heights = [(tick, bottom - tick * scale) for tick in ticks]
     out += [f'<path d="M{_LEFT:g} {_n(y)}H{_WIDTH - 8}"/>' for _, y in heights]
     out.append('</g><g text-anchor="end">')
@@ -162,7 +165,9 @@ def _line(points: Sequence[tuple[float, float, Point]], number: int, *, named: b
         out.append('<g text-anchor="middle">')
         for x, y, point in points:
             lower = y - 10 < _TOP - 8
-            out.append(f'<text class="kb-chart__note" x="{_n(x)}" y="{_n(y + 19 if lower else y - 10)}">{html_text(point.text)}</text>')
+            out.append(
+                f'<text class="kb-chart__note" x="{_n(x)}" y="{_n(y + 19 if lower else y - 10)}">{html_text(point.text)}</text>'
+            )
         out.append("</g>")
     return "".join(out)
 

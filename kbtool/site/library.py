@@ -12,6 +12,7 @@ from kbtool.site.products import key_of
 from kbtool.site.search import words_of
 from kbtool.site.state import CachedCard
 from kbtool.site.views.base import Incoming
+from kbtool.site.views.sweeps import sweep_size
 from kbtool.store.corpus import Corpus, ReviewState
 from kbtool.store.faults import RecordFault
 from kbtool.store.files import RecordFile, discover, read
@@ -147,10 +148,10 @@ class Library:
         """
         kept = self._records.get(ref)
         if kept is None:
-            kept = read_file(self._files[ref].file).record
-            if not isinstance(kept, Record):
+            found = read_file(self._files[ref].file).record
+            if not isinstance(found, Record):
                 raise RecordError(f"{self.relative(ref)} changed while the site was built: build it again")
-            self._records[ref] = kept
+            kept = self._records[ref] = found
         return kept
 
     def forget(self, ref: str) -> None:
@@ -191,7 +192,8 @@ class Library:
 
     def _card(self, ref: str, record: Record) -> Card:
         state = self.review_state(ref)
-        return card_of(ref, record, state.status if state else record.status, outgoing(record))
+        status = state.status if state else record.status
+        return card_of(ref, record, status, outgoing(record), sweep_size(record))
 
     def _read_stone(self, ref: str) -> None:
         loaded = read_file(self._files[ref].file)

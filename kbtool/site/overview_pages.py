@@ -2,23 +2,25 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Final
+
+from markupsafe import Markup
 
 from kbtool.findings import Finding
-from kbtool.lint.rules import RULES
-from kbtool.schema import FOLDERS, KINDS, Benchmark
+from kbtool.lint.pages import rule_pages
+from kbtool.schema import KINDS, Benchmark
 from kbtool.site.cards import Card
 from kbtool.site.library import Library
-from kbtool.site.places import record_page, tombstone_page
+from kbtool.site.places import UP, record_page, tombstone_page
 from kbtool.site.products import Product, key_of
 from kbtool.site.render import render
 from kbtool.site.shell import Crumb, PageParts, Shell
-from kbtool.site.views.base import Link
+from kbtool.site.views.base import Link, to_record
 from kbtool.site.views.home import ChangesView, Spotlight, changes_pages, home_view, tombstone_view
-from kbtool.site.views.indexes import TITLES, IndexPlan, index_plans, index_view
-from kbtool.site.views.lists import newest_first
+from kbtool.site.views.indexes import IndexPlan, index_plans, index_view
+from kbtool.site.views.lists import PLURALS, newest_first
 from kbtool.site.views.reference import glossary_view, metrics_view, rules_view
 from kbtool.site.views.sweeps import charts_of
 
@@ -40,10 +42,8 @@ class OverviewPages:
         yield from self._tombstones()
         yield from self._broken()
         yield self._metrics()
-        families = rules_view(RULES)
-        yield self._reference("rules.html", "Rules", "What kbtool lint checks, and why.", "rules", families)
-        glossary = glossary_view()
-        yield self._reference("glossary.html", "Glossary", "The words that records use, and what each means.", "glossary", glossary)
+        yield from self._rules()
+        yield self._glossary()
 
     @cached_property
     def _cards(self) -> tuple[Card, ...]:
@@ -54,14 +54,18 @@ class OverviewPages:
 
     def _home(self) -> Product:
         chosen = self._spotlight_card
-        key = key_of(self.shell.fingerprint, self._digests(self._cards), self.library.digest(chosen.ref) if chosen else "")
+        key = key_of(
+            self.shell.fingerprint,
+            self._digests(self._cards),
+            self.library.digest(chosen.ref) if chosen else "",
+        )
         return Product("index.html", key, self._make_home)
 
     @cached_property
     def _spotlight_card(self) -> Card | None:
-        """The newest record that stands and has several results: with most of them, the most to see."""
-        charted = [card for card in newest_first(self._cards) if card.chart and card.stands]
-        return max(charted, key=lambda card: min(len(card.results), 8), default=None)
+        """The record whose headline is part of the widest sweep, the newest of several."""
+        charted = [card for card in newest_first(self._cards) if card.sweep and card.stands]
+        return max(charted, key=lambda card: card.sweep, default=None)
 
     def _make_home(self) -> bytes:
         view = home_view(self._cards, self._spotlight())
@@ -77,48 +81,50 @@ class OverviewPages:
         assert isinstance(record, Benchmark)
         charts = charts_of(record, card.metric, hollow=card.status == "draft", key="Spotlight")
         self.library.forget(card.ref)
-        link = Link(card.title, record_page(card.ref), status=card.status)
+        link = to_record(card, root="")
         return Spotlight(link, charts[0], card.updated) if charts else None
 
     def _indexes(self) -> Iterator[Product]:
         for kind in KINDS:
             cards = [card for card in self._cards if card.kind == kind]
             for plan in index_plans(kind, cards, self.library.find):
-                key = key_of(
-                    self.shell.fingerprint, self._digests(plan.cards), repr(plan._replace(cards=()))
-                )
+                key = key_of(self.shell.fingerprint, self._digests(plan.cards), repr(plan._replace(cards=())))
                 yield Product(plan.path, key, partial(self._make_index, plan))
 
     def _make_index(self, plan: IndexPlan) -> bytes:
         view = index_view(plan, self.library.find)
         first = f"{view.folder}/index.html"
-        crumbs = () if plan.path == first else (Crumb(TITLES[plan.kind], first),)
+        crumbs = () if plan.path == first else (Crumb(PLURALS[plan.kind], first),)
         title = plan.title if plan.number == 1 else f"{plan.title}, page {plan.number}"
         body = render("index", plan.path, v=view)
         return self._bytes(PageParts(plan.path, title, body, view.lead, nav=first, crumbs=crumbs))
 
     def _changes(self) -> Iterator[Product]:
         for view in changes_pages(self._cards):
-            yield Product(view.path, key_of(self.shell.fingerprint, repr(view)), partial(self._make_changes, view))
+            yield Product(
+                view.path, key_of(self.shell.fingerprint, repr(view)), partial(self._make_changes, view)
+            )
 
     def _make_changes(self, view: ChangesView) -> bytes:
         body = render("changes", view.path, v=view)
-        return self._bytes(PageParts(view.path, "Changes", body, "What was changed in records, when and why."))
+        return self._bytes(
+            PageParts(view.path, "Changes", body, "What was changed in records, when and why.")
+        )
 
     def _tombstones(self) -> Iterator[Product]:
-        stones = self.library.withdrawn
         rows = []
-        for ref, stone in stones.items():
+        for ref, stone in self.library.withdrawn.items():
             view = tombstone_view(stone, self.library.find)
-            key = key_of(self.shell.fingerprint, repr(view))
-            rows.append((Link(stone.title, tombstone_page(stone.id)), view.day))
+            rows.append((Link(stone.title, UP + tombstone_page(stone.id)), view.day))
             # The address that the record had leads here too: links to it never break.
-            paths = [tombstone_page(stone.id)] + ([] if ref in self.library.cards else [record_page(ref)])
-            for path in paths:
-                yield Product(path, key, partial(self._make_simple, path, view.title, "tombstone", view, nav="", listed=False))
-        path = "withdrawn/index.html"
+            former = () if ref in self.library.cards else (record_page(ref),)
+            for path in (tombstone_page(stone.id), *former):
+                parts = PageParts(path, view.title, Markup(), crumbs=(_WITHDRAWN,), listed=False)
+                key = key_of(self.shell.fingerprint, repr(view))
+                yield Product(path, key, partial(self._make, parts, "tombstone", view))
+        parts = PageParts("withdrawn/index.html", "Withdrawn records", Markup(), "Removed, with the reason.")
         key = key_of(self.shell.fingerprint, repr(rows))
-        yield Product(path, key, partial(self._make_simple, path, "Withdrawn records", "withdrawn", tuple(rows)))
+        yield Product(parts.path, key, partial(self._make, parts, "withdrawn", tuple(rows)))
 
     def _broken(self) -> Iterator[Product]:
         """Yield a page for each file that should hold a record and does not, so that its address says why."""
@@ -140,21 +146,37 @@ class OverviewPages:
         lead = "What each metric is, what one value of it describes and which tokens it counts."
         return self._reference("metrics.html", "Metrics", lead, "metrics", metrics_view(headlines))
 
-    def _reference(self, path: str, title: str, description: str, template: str, view: Any) -> Product:
-        key = key_of(self.shell.fingerprint, repr(view))
-        return Product(path, key, partial(self._make_simple, path, title, template, view, description, path))
+    def _rules(self) -> Iterator[Product]:
+        """Yield the list of all rules, and a page with the reasons and examples of each family."""
+        families = rules_view(rule_pages())
+        yield self._reference("rules.html", "Rules", "What kbtool lint checks, and why.", "rules", families)
+        for family in families:
+            title = f"Rules: {family.title}"
+            yield self._reference(family.path, title, title, "rule_family", family, nav="rules.html")
 
-    def _make_simple(
-        self, path: str, title: str, template: str, view: Any, description: str = "", nav: str = "", *, listed: bool = True
-    ) -> bytes:
-        body = render(template, path, v=view)
-        return self._bytes(PageParts(path, title, body, description, nav=nav, listed=listed))
+    def _glossary(self) -> Product:
+        lead = "The words that records use, and what each means."
+        return self._reference("glossary.html", "Glossary", lead, "glossary", glossary_view())
+
+    def _reference(
+        self, path: str, title: str, description: str, template: str, view: Any, *, nav: str = ""
+    ) -> Product:
+        """Return a page whose view does not depend on the records' own pages; it stands in the navigation."""
+        crumbs = (Crumb("Rules", nav),) if nav else ()
+        parts = PageParts(path, title, Markup(), description, nav=nav or path, crumbs=crumbs)
+        return Product(
+            path, key_of(self.shell.fingerprint, repr(view)), partial(self._make, parts, template, view)
+        )
+
+    def _make(self, parts: PageParts, template: str, view: Any) -> bytes:
+        return self._bytes(replace(parts, body=render(template, parts.path, v=view)))
 
     def _bytes(self, parts: PageParts) -> bytes:
         return self.shell.page(parts).encode("utf-8", "replace")
 
 
-_HOME = (
+_WITHDRAWN: Final = Crumb("Withdrawn records", "withdrawn/index.html")
+_HOME: Final = (
     "Measured LLM inference performance with its conditions, its source and its gaps: traceable numbers that are"
     " compared only where that is fair."
 )

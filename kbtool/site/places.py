@@ -5,6 +5,7 @@ Pages are flat files, `<kind>s/<id>.html`. An id never holds a dot, so that what
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from kbtool.escape import file_name
@@ -16,6 +17,7 @@ __all__ = [
     "ROWS_AT_FIRST",
     "ROWS_PER_LIST",
     "ROWS_PER_PAGE",
+    "UP",
     "evidence_page",
     "index_page",
     "pages_of",
@@ -34,10 +36,13 @@ ROWS_AT_FIRST: Final = 12
 """Records listed on the page of what they are about, before a link to all of them."""
 ROWS_PER_LIST: Final = 50
 """Records on one page of such a list."""
+UP: Final = "../"
+"""What leads from a page of a record, or of a list of records, to the root of the site: all are one folder deep."""
 ROWS_PER_PAGE: Final = 100
 """Rows of one page of an index."""
 
 
+@lru_cache(maxsize=1 << 16)
 def record_page(ref: str) -> str:
     """Return the page of a record; a result's anchor is ignored."""
     folder, record_id, _ = split(ref)

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-__all__ = ["Product", "key_of"]
+__all__ = ["Product", "key_of", "ready"]
 
 
 class Product(NamedTuple):
@@ -24,3 +24,8 @@ def key_of(*parts: str | Iterable[str]) -> str:
         text = part if isinstance(part, str) else "\x1f".join(part)
         digest.update(f"{len(text)}:".encode() + text.encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
+
+
+def ready(path: str, data: bytes, key: str = "") -> Product:
+    """Return a file whose bytes are known already; without a key, they are their own."""
+    return Product(path, key or hashlib.sha256(data).hexdigest(), lambda: data)

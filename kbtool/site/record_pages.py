@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import PurePosixPath
 
 from markupsafe import Markup
 
+from kbtool.analysis.completeness import accounts
 from kbtool.escape import script_json
 from kbtool.findings import Finding
 from kbtool.schema import Benchmark, Record
@@ -27,13 +27,12 @@ from kbtool.site.places import (
 from kbtool.site.products import Product, key_of
 from kbtool.site.render import render
 from kbtool.site.shell import Crumb, PageParts, Shell
-from kbtool.site.views.base import Context, Link
-from kbtool.site.views.benchmark import benchmark_view, results_view
-from kbtool.site.views.indexes import TITLES
+from kbtool.site.views.base import Context, to_record
+from kbtool.site.views.benchmark import BenchmarkView, benchmark_view, results_view
 from kbtool.site.views.jsonld import json_ld
-from kbtool.site.views.lists import UsagePlan, usage_page, usage_plans
+from kbtool.site.views.lists import PLURALS, UsagePlan, usage_page, usage_plans
 from kbtool.site.views.text import one_line, plural, quantity_text
-from kbtool.site.views.things import thing_view
+from kbtool.site.views.things import ThingView, thing_view
 from kbtool.vocab import METRICS
 
 __all__ = ["RecordPages"]
@@ -83,7 +82,7 @@ class RecordPages:
             repr(findings) if findings else "",
         )
 
-    def _context(self, card: Card) -> Context:
+    def _context(self, card: Card, record: Record) -> Context:
         library = self.library
         state = library.review_state(card.ref)
         path = library.relative(card.ref)
@@ -91,6 +90,7 @@ class RecordPages:
             card=card,
             find=library.find,
             incoming=library.incoming(card.ref),
+            accounts=accounts(record) if isinstance(record, Benchmark) else (),
             review=state.review if state else None,
             review_fits=bool(state and not state.stale),
             findings=self.findings.get(path, ()),
@@ -101,35 +101,35 @@ class RecordPages:
 
     def _page(self, card: Card) -> bytes:
         record = self.library.record(card.ref)
-        context = self._context(card)
+        context = self._context(card, record)
         path = record_page(card.ref)
-        apart = PurePosixPath(evidence_page(card.ref)).name if card.evidence_apart else ""
-        if isinstance(record, Benchmark):
-            body = render("benchmark", path, evidence=apart, v=benchmark_view(record, context))
+        view = _view(record, context)
+        if isinstance(view, BenchmarkView):
+            body = render("benchmark", path, v=view)
         else:
-            find = self.library.find
-            lists = [usage_page(plan, 0, find) for plan in usage_plans(card, context.incoming)]
-            view = thing_view(record, context)
-            body = render("thing", path, evidence=apart, v=view, kicker=_KICKERS[card.kind], lists=lists)
-        description = describe(card, record, self.library)
+            plans = usage_plans(card, context.incoming)
+            lists = [usage_page(plan, 0, self.library.find) for plan in plans]
+            body = render("thing", path, v=view, kicker=_KICKERS[card.kind], lists=lists)
+        description = describe(card, self.library)
         data = script_json(json_ld(record, context, description))
-        return self._wrapped(path, card.title, body, card, description, f'<script type="application/ld+json">{data}</script>')
+        head = f'<script type="application/ld+json">{data}</script>'
+        return self._wrapped(card, path, card.title, body, description=description, head=head)
 
     def _results_page(self, card: Card, number: int, path: str) -> bytes:
         record = self.library.record(card.ref)
         assert isinstance(record, Benchmark)
-        view = results_view(record, self._context(card), number)
+        view = results_view(record, self._context(card, record), number)
         body = render("results_page", path, v=view)
-        return self._wrapped(path, view.title, body, card)
+        return self._wrapped(card, path, view.title, body)
 
     def _evidence_page(self, card: Card) -> bytes:
         record = self.library.record(card.ref)
-        context = self._context(card)
-        view = benchmark_view(record, context) if isinstance(record, Benchmark) else thing_view(record, context)
+        context = self._context(card, record)
+        view = _view(record, context, whole=True)
         path = evidence_page(card.ref)
         title = f"{card.title}: claims and evidence"
         body = render("evidence", path, c=view.common, title=title, of=context.link(card.ref))
-        return self._wrapped(path, title, body, card)
+        return self._wrapped(card, path, title, body)
 
     def _usage_products(self, card: Card, key: str) -> Iterator[Product]:
         """Yield the pages that continue long lists of who uses a record."""
@@ -144,15 +144,15 @@ class RecordPages:
         card, path = plan.owner, plan.path(number)
         view = usage_page(plan, number, self.library.find)
         title = f"{card.title}: {view.title.lower()}, page {number}"
-        of = Link(card.title, record_page(card.ref), status=card.status)
+        of = to_record(card)
         body = render("list", path, title=title, of=of, table=view)
-        return self._wrapped(path, title, body, card)
+        return self._wrapped(card, path, title, body)
 
     def _wrapped(
-        self, path: str, title: str, body: Markup, card: Card, description: str = "", head: str = ""
+        self, card: Card, path: str, title: str, body: Markup, *, description: str = "", head: str = ""
     ) -> bytes:
         index = index_page(f"{card.kind}s")
-        crumbs = [Crumb(TITLES[card.kind], index)]
+        crumbs = [Crumb(PLURALS[card.kind], index)]
         if path != record_page(card.ref):
             crumbs.append(Crumb(card.title, record_page(card.ref)))
         parts = PageParts(
@@ -170,15 +170,32 @@ class RecordPages:
         return record_json_bytes(card, self.library.record(card.ref))
 
 
-def describe(card: Card, record: Record, library: Library) -> str:
+def _view(record: Record, context: Context, *, whole: bool = False) -> BenchmarkView | ThingView:
+    if isinstance(record, Benchmark):
+        return benchmark_view(record, context, whole=whole)
+    return thing_view(record, context, whole=whole)
+
+
+def describe(card: Card, library: Library) -> str:
     """Return one sentence about a record for search engines and previews."""
     if card.headline is not None:
         metric = METRICS.get(card.metric)
         number = quantity_text(card.headline)
         name = metric.title if metric else card.metric
-        return one_line(f"{name}: {number}. {plural(len(card.results), 'result')}, {card.status}. {card.title}", 300)
+        return one_line(
+            f"{name}: {number}. {plural(len(card.results), 'result')}, {card.status}. {card.title}", 300
+        )
     cells = [
-        " ".join(filter(None, (cell.text, cell.unit, (found.title if (found := library.find(cell.ref)) else cell.ref) if cell.ref else "")))
+        " ".join(
+            filter(
+                None,
+                (
+                    cell.text,
+                    cell.unit,
+                    (found.title if (found := library.find(cell.ref)) else cell.ref) if cell.ref else "",
+                ),
+            )
+        )
         for cell in card.cells
     ]
     return one_line(f"{card.title}. {', '.join(filter(None, cells))}", 300)

@@ -6,7 +6,7 @@ from html import unescape
 from sys import intern
 from typing import Final
 
-from kbtool.lint.rule import Rule
+from kbtool.lint.pages import RulePage
 from kbtool.site.cards import Card
 from kbtool.site.library import Library
 from kbtool.site.places import record_page
@@ -23,13 +23,13 @@ _PERMALINK: Final = re.compile(r'<a class="headerlink".*?</a>', re.DOTALL)
 _TAG: Final = re.compile(r"<[^>]*>")
 
 
-def search_files(library: Library, files: Mapping[str, bytes], rules: Iterable[Rule]) -> dict[str, bytes]:
+def search_files(library: Library, files: Mapping[str, bytes], rules: Iterable[RulePage]) -> dict[str, bytes]:
     """Return the files of the search index.
 
     Args:
         library: The records.
         files: The hand-written pages, by path.
-        rules: The lint rules.
+        rules: The pages of the lint rules.
     """
     return build_index((*_record_entries(library), *_hand_written_entries(files), *_reference_entries(rules)))
 
@@ -56,10 +56,10 @@ def _hand_written_entries(files: Mapping[str, bytes]) -> Iterator[SearchEntry]:
             yield entry_of(SearchDoc(path, _plain(heading[1]), "page", text=_plain(text)))
 
 
-def _reference_entries(rules: Iterable[Rule]) -> Iterator[SearchEntry]:
+def _reference_entries(rules: Iterable[RulePage]) -> Iterator[SearchEntry]:
     """Yield an entry for each metric, each rule and each word of the glossary."""
     for metric in METRICS.values():
-        text = " ".join((metric.formula, metric.trap, metric.scope, metric.tokens))
+        text = f"{metric.formula} {metric.trap} {metric.scope} {metric.tokens}"
         yield entry_of(SearchDoc(f"metrics.html#{metric.id}", metric.title, "page", id=metric.id, text=text))
     for rule in rules:
         title = f"{rule.code} {words(rule.name)}"
@@ -71,7 +71,9 @@ def _reference_entries(rules: Iterable[Rule]) -> Iterator[SearchEntry]:
 
 
 def _record_doc(card: Card, library: Library) -> SearchDoc:
-    titles = [found.title for cell in card.cells if cell.ref and (found := library.find(cell.ref)) is not None]
+    titles = [
+        found.title for cell in card.cells if cell.ref and (found := library.find(cell.ref)) is not None
+    ]
     metric = METRICS.get(card.metric)
     headline = [quantity_text(card.headline)] if card.headline else []
     keywords = ([metric.title, metric.id] if metric else []) + titles + list(card.names)

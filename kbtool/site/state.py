@@ -75,7 +75,9 @@ class State:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise UsageError(f"another build of this site is running (it holds {path}.lock): wait for it, or stop it") from None
+                raise UsageError(
+                    f"another build of this site is running (it holds {path}.lock): wait for it, or stop it"
+                ) from None
             connection = _connect(path)
             try:
                 state = cls(connection)
@@ -90,7 +92,9 @@ class State:
             self._connection.executescript("DELETE FROM card; DELETE FROM written; DELETE FROM fact;")
             self.set_fact("tool", f"{_LAYOUT} {tool}")
         if self.fact("out") != out:
-            self._connection.executescript("DELETE FROM written; DELETE FROM fact WHERE name NOT IN ('tool');")
+            self._connection.executescript(
+                "DELETE FROM written; DELETE FROM fact WHERE name NOT IN ('tool');"
+            )
             self.set_fact("out", out)
 
     def fact(self, name: str) -> str:

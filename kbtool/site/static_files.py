@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import partial
-from hashlib import sha256
 from typing import Final
 
 from kbtool.escape import xml_text
@@ -10,7 +9,7 @@ from kbtool.site.cards import Card
 from kbtool.site.data_files import index_json
 from kbtool.site.library import Library
 from kbtool.site.places import record_page
-from kbtool.site.products import Product, key_of
+from kbtool.site.products import Product, key_of, ready
 from kbtool.site.shell import Shell
 
 __all__ = ["static_products"]
@@ -27,15 +26,14 @@ _OTHER_PAGES: Final = (
 def static_products(library: Library, shell: Shell) -> Iterator[Product]:
     """Yield the files."""
     for path, data in shell.files.items():
-        yield Product(path, sha256(data).hexdigest(), lambda data=data: data)
+        yield ready(path, data)
     cards = tuple(library.cards.values())
     key = key_of(shell.site_url, (library.row_digest(card.ref) for card in cards))
     yield Product("data/index.json", key, partial(index_json, cards))
     sitemaps = _sitemaps(cards, shell) if shell.site_url else []
     for path, data in sitemaps:
-        yield Product(path, sha256(data).hexdigest(), lambda data=data: data)
-    robots = _robots(shell.site_url)
-    yield Product("robots.txt", sha256(robots).hexdigest(), lambda: robots)
+        yield ready(path, data)
+    yield ready("robots.txt", _robots(shell.site_url))
 
 
 def _robots(site_url: str) -> bytes:
@@ -45,7 +43,9 @@ def _robots(site_url: str) -> bytes:
 
 def _sitemaps(cards: tuple[Card, ...], shell: Shell) -> list[tuple[str, bytes]]:
     """Return the sitemap, as an index of several where one would be too long. It needs the site's address."""
-    hand_written = [path for path in shell.files if path.endswith(".html") and path not in {"404.html", "search.html"}]
+    hand_written = [
+        path for path in shell.files if path.endswith(".html") and path not in {"404.html", "search.html"}
+    ]
     urls = [_url(shell.site_url + path) for path in (*_OTHER_PAGES, *hand_written)]
     urls += [_url(shell.site_url + record_page(card.ref), card.updated) for card in cards]
     parts = [urls[start : start + _URLS_PER_SITEMAP] for start in range(0, len(urls), _URLS_PER_SITEMAP)]

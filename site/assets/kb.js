@@ -31,27 +31,31 @@ function setUpTheme(button) {
 
 // --- search: the link in the header becomes a dialog; on the search page it stays a field ---------
 
-let dialog = null;
+let making = null;
 
 async function openSearch() {
-  const { mount } = await import("./search.js");
   const field = document.querySelector("#kb-search-page input");
   if (field) {
     field.focus();
     return;
   }
-  if (!dialog) {
-    dialog = document.createElement("dialog");
-    dialog.className = "kb-search-dialog";
-    dialog.setAttribute("aria-label", "Search");
-    dialog.addEventListener("click", (event) => {
-      if (event.target === dialog) dialog.close();
-    });
-    document.body.append(dialog);
-    mount(dialog, { root, close: () => dialog.close() });
-  }
+  making ??= makeDialog();
+  const dialog = await making;
   if (!dialog.open) dialog.showModal();
   dialog.querySelector("input").focus();
+}
+
+async function makeDialog() {
+  const { mount } = await import("./search.js");
+  const dialog = document.createElement("dialog");
+  dialog.className = "kb-search-dialog";
+  dialog.setAttribute("aria-label", "Search");
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  document.body.append(dialog);
+  mount(dialog, { root, close: () => dialog.close() });
+  return dialog;
 }
 
 function setUpSearch(link) {

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import NamedTuple
 
 from kbtool.schema import Benchmark
-from kbtool.schema.benchmark import Result
-from kbtool.site.cards import headline_of
-from kbtool.site.views.base import Citations, Context, Link, anchor_of
+from kbtool.schema.benchmark import Artifact, Result
+from kbtool.site.columns import headline_of
+from kbtool.site.views.base import Citations, Context, Link, anchor_of, citations_of
 from kbtool.site.views.conditions import Condition, conditions, unstated
 from kbtool.site.views.facts import Group, Item, derivation_text
 from kbtool.site.views.page import Common, common_of
@@ -19,7 +18,7 @@ from kbtool.site.views.text import (
     Quantity,
     counted,
     metric_of,
-    quantity_text,
+    one_line,
     result_quantity,
     statistic_words,
     what_it_counts,
@@ -68,8 +67,6 @@ class BenchmarkView:
     results: ResultsView
     result_gaps: tuple[Item, ...]
     setup: tuple[Group, ...]
-    other_gaps: tuple[Item, ...]
-    artifacts: tuple[Item, ...]
     gotchas: tuple[Link, ...]
     tags: tuple[str, ...]
     comparison_class: str
@@ -85,18 +82,17 @@ class ResultsPage(NamedTuple):
     sources: tuple[SourceView, ...]
 
 
-def benchmark_view(record: Benchmark, context: Context) -> BenchmarkView:
-    """Return the page of a record."""
-    citations = Citations([each.source for each in record.sources])
+def benchmark_view(record: Benchmark, context: Context, *, whole: bool = False) -> BenchmarkView:
+    """Return the page of a record; `whole` for the page that holds its evidence."""
+    citations = citations_of(record, context, whole=whole)
     gaps = GapRows(record, context, citations)
     head = headline_of(record)
     headline = _headline(head, context) if head else None
     results = results_of(record, context, citations)
     result_gaps = tuple(gaps.rest("results."))
-    setup = setup_groups(record, context, citations, gaps)
-    common = common_of(record, context, citations)
+    setup = (*setup_groups(record, context, citations, gaps), *_more_groups(record, gaps))
     return BenchmarkView(
-        common=common,
+        common=common_of(record, context, citations),
         lead=_lead(record, context),
         headline=headline,
         facts=_facts(record, context),
@@ -104,10 +100,6 @@ def benchmark_view(record: Benchmark, context: Context) -> BenchmarkView:
         results=results,
         result_gaps=result_gaps,
         setup=setup,
-        other_gaps=tuple(gaps.rest()),
-        artifacts=tuple(
-            [Item(each.path, each.holds, notes=(f"{counted(each.size_bytes)} bytes, sha256 {each.sha256}",)) for each in record.artifacts]
-        ),
         gotchas=tuple(
             dict.fromkeys(
                 context.link(card.ref) for card, mention in context.incoming if mention.relation == "effect"
@@ -129,6 +121,22 @@ def results_view(record: Benchmark, context: Context, number: int) -> ResultsPag
         results,
         source_views(record, context, citations),
     )
+
+
+def _more_groups(record: Benchmark, gaps: GapRows) -> Iterator[Group]:
+    """Yield gaps that have no place among the fields, and the raw files."""
+    rest = tuple(gaps.rest())
+    if rest:
+        yield Group("Other gaps", rest)
+    if record.artifacts:
+        yield Group("Raw files", tuple([_artifact(each) for each in record.artifacts]))
+
+
+def _artifact(artifact: Artifact) -> Item:
+    sizes = f"{counted(artifact.size_bytes)} bytes"
+    if artifact.unpacked_bytes:
+        sizes += f", unpacked {counted(artifact.unpacked_bytes)}"
+    return Item(artifact.path, artifact.holds, notes=(sizes, f"sha256 {artifact.sha256}"))
 
 
 def _lead(record: Benchmark, context: Context) -> str:
@@ -160,7 +168,9 @@ def _headline(result: Result, context: Context) -> Headline:
         source=context.link(evidence.source),
         second_hand=evidence.second_hand,
         derivation=derivation_text(result.derivation) if result.derivation else "",
-        standing=f"{words(result.standing)}: {result.standing_reason or 'no reason given'}" if result.standing != "stands" else "",
+        standing=f"{words(result.standing)}: {result.standing_reason or 'no reason given'}"
+        if result.standing != "stands"
+        else "",
         note=result.note or "",
     )
 
@@ -177,8 +187,16 @@ def _facts(record: Benchmark, context: Context) -> tuple[Item, ...]:
             link=context.link(record.system.accelerator),
             notes=(f"{counted(record.system.power_limit_w)} W limit",) if record.system.power_limit_w else (),
         ),
-        Item("Engine", link=context.link(record.engine.engine), notes=(version or "version not stated",)),
-        Item("Model", link=context.link(record.model.model), notes=(f"{dtype} weights" if dtype else "weight type not stated",)),
+        Item(
+            "Engine",
+            link=context.link(record.engine.engine),
+            notes=(one_line(version, 30) if version else "version not stated",),
+        ),
+        Item(
+            "Model",
+            link=context.link(record.model.model),
+            notes=(f"{dtype} weights" if dtype else "weight type not stated",),
+        ),
         Item("Layout", layout or record.deployment.layout_as_published or "not stated"),
     )
 
@@ -188,7 +206,11 @@ def _measured(record: Benchmark) -> Iterator[Item]:
     yield Item("Measured by", words(measured.by), notes=(DEFINITIONS["measured_by"][measured.by],))
     if measured.day or measured.period:
         days = measured.day.isoformat() if measured.day else ""
-        yield Item("When", days or measured.period or "", notes=(measured.period,) if days and measured.period else ())
+        yield Item(
+            "When",
+            days or measured.period or "",
+            notes=(measured.period,) if days and measured.period else (),
+        )
     if reproducible.claimed is not None:
         yield Item("Source says reproducible", "yes" if reproducible.claimed else "no")
     if reproducible.assessed:

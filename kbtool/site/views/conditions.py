@@ -41,6 +41,7 @@ _TITLES: Final = {
     "slo": "Limits",
     "queued": "Queueing",
 }
+_MISSED: Final = {"input": "input tokens", "output": "output tokens", "prompt": "kind of prompts"}
 _KEY_OF_CONDITION: Final = {
     "input_tok": "input", "output_tok": "output", "prompt_class": "prompt", "prefix_cache": "cache",
 }  # fmt: skip
@@ -78,7 +79,8 @@ def condition_title(key: str) -> str:
 
 def conditions(at: At) -> tuple[Condition, ...]:
     """Return the stated conditions, in the order of reading."""
-    return tuple([found for make in _MAKERS if (found := make(at)) is not None])
+    given = at.model_fields_set
+    return tuple([found for name, make in _MAKERS if name in given and (found := make(at)) is not None])
 
 
 def unstated(metric_id: str, stated: tuple[Condition, ...]) -> tuple[str, ...]:
@@ -90,7 +92,7 @@ def unstated(metric_id: str, stated: tuple[Condition, ...]) -> tuple[str, ...]:
     wanted = [_KEY_OF_CONDITION.get(each, each) for each in metric.conditions]
     if "request_rate" in keys:
         keys.add("concurrency")
-    return tuple([_TITLES[key].lower() for key in wanted if key not in keys])
+    return tuple([_MISSED.get(key, _TITLES[key].lower()) for key in wanted if key not in keys])
 
 
 def is_asked(key: str, metric_id: str) -> bool:
@@ -99,36 +101,43 @@ def is_asked(key: str, metric_id: str) -> bool:
     return field is not None and (not field.metrics or metric_id in field.metrics)
 
 
-def _number(key: str, text: str, value: Decimal | int | None) -> Condition | None:
-    return (
-        None
-        if value is None
-        else Condition(key, _TITLES[key], text.format(counted(value)), scalar_text(value))
-    )
+def _number(key: str, value: Decimal | int | None, unit: str = "") -> Condition | None:
+    if value is None:
+        return None
+    return Condition(key, _TITLES[key], counted(value) + unit, scalar_text(value))
 
 
 def _input(at: At) -> Condition | None:
-    if at.input_tok is not None:
-        nominal = f" ({at.input_nominal})" if at.input_nominal else ""
-        return Condition("input", "Input", f"{counted(at.input_tok)} tok{nominal}", str(at.input_tok))
-    return (
-        Condition("input", "Input", f"{at.input_nominal} nominal")
-        if at.input_nominal
-        else None
-    )
+    exact = _number("input", at.input_tok, " tok")
+    if exact is None or at.input_nominal is None:
+        return exact
+    return exact._replace(text=f"{exact.text} ({at.input_nominal})")
+
+
+def _nominal_input(at: At) -> Condition | None:
+    if at.input_tok is not None or at.input_nominal is None:
+        return None
+    return Condition("input", _TITLES["input"], f"{at.input_nominal} nominal")
 
 
 def _prompt(at: At) -> Condition | None:
-    if at.prompt_class is None and at.prompt_as_published is None:
+    if at.prompt_class is None:
         return None
-    kind = words(at.prompt_class) if at.prompt_class else ""
-    published = (
-        f"\N{LEFT DOUBLE QUOTATION MARK}{at.prompt_as_published}\N{RIGHT DOUBLE QUOTATION MARK}"
-        if at.prompt_as_published
-        else ""
+    published = f" {_quoted(at.prompt_as_published)}" if at.prompt_as_published else ""
+    text = words(at.prompt_class) + published
+    return Condition(
+        "prompt", _TITLES["prompt"], text, explanation=DEFINITIONS["prompt_class"][at.prompt_class]
     )
-    explanation = DEFINITIONS["prompt_class"][at.prompt_class] if at.prompt_class else ""
-    return Condition("prompt", "Prompts", " ".join(filter(None, (kind, published))), explanation=explanation)
+
+
+def _prompt_in_words(at: At) -> Condition | None:
+    if at.prompt_class is not None or at.prompt_as_published is None:
+        return None
+    return Condition("prompt", _TITLES["prompt"], _quoted(at.prompt_as_published))
+
+
+def _quoted(text: str) -> str:
+    return f"\N{LEFT DOUBLE QUOTATION MARK}{text}\N{RIGHT DOUBLE QUOTATION MARK}"
 
 
 def _cache(at: At) -> Condition | None:
@@ -168,20 +177,23 @@ def _queued(at: At) -> Condition | None:
     return _line("queued", "requests waited" if at.queued else "none waited")
 
 
-_MAKERS: Final[tuple[Callable[[At], Condition | None], ...]] = (
-    lambda at: _number("concurrency", "{}", at.concurrency),
-    lambda at: _number("request_rate", "{} req/s", at.request_rate_req_s),
-    _input,
-    lambda at: _number("output", "{} tok", at.output_tok),
-    _prompt,
-    _cache,
-    _path,
-    lambda at: _number("temperature", "{}", at.temperature),
-    lambda at: _number("turn", "{}", at.turn),
-    lambda at: _number("accelerators", "{}", at.accelerators),
-    lambda at: _number("instances", "{}", at.instances),
-    lambda at: _line("interval", at.interval),
-    lambda at: _line("baseline", at.baseline),
-    _slo,
-    _queued,
+_MAKERS: Final[tuple[tuple[str, Callable[[At], Condition | None]], ...]] = (
+    ("concurrency", lambda at: _number("concurrency", at.concurrency)),
+    ("request_rate_req_s", lambda at: _number("request_rate", at.request_rate_req_s, " req/s")),
+    ("input_tok", _input),
+    ("input_nominal", _nominal_input),
+    ("output_tok", lambda at: _number("output", at.output_tok, " tok")),
+    ("prompt_class", _prompt),
+    ("prompt_as_published", _prompt_in_words),
+    ("prefix_cache", _cache),
+    ("measuring_path", _path),
+    ("temperature", lambda at: _number("temperature", at.temperature)),
+    ("turn", lambda at: _number("turn", at.turn)),
+    ("accelerators", lambda at: _number("accelerators", at.accelerators)),
+    ("instances", lambda at: _number("instances", at.instances)),
+    ("interval", lambda at: _line("interval", at.interval)),
+    ("baseline", lambda at: _line("baseline", at.baseline)),
+    ("slo", _slo),
+    ("queued", _queued),
 )
+"""Field of the model -> what makes a condition of it, in the order of reading."""

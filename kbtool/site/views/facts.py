@@ -12,24 +12,24 @@ __all__ = ["Group", "Item", "fact_item", "features", "figure_item", "plain_item"
 
 
 class Item(NamedTuple):
-    """One row."""
+    """One row. The template takes it apart by position: keep the two in step."""
 
     label: str
     text: str = ""
     unit: str = ""
     raw: str = ""
-    """The exact number, for `data`."""
+    """The exact number, where the text is another one."""
     link: Link | None = None
     """Shown after the text."""
     basis: str = ""
     """`inferred` or `derived`; nothing for what a source states."""
     notes: tuple[str, ...] = ()
     """Smaller lines: as published, by what convention, how derived, with what caveat."""
-    evidence: tuple[int, ...] = ()
+    evidence: tuple[Link, ...] = ()
     gap: str = ""
     """For a gap: `omitted`, `gap` or `missing`."""
-    source: int = 0
-    """Number of the source that was searched in vain."""
+    source: Link | None = None
+    """The source that was searched in vain."""
     code: bool = False
     """Whether the text is a machine's word."""
     others: tuple["Item", ...] = ()
@@ -65,7 +65,7 @@ def figure_item(label: str, figure: Figure | None, unit: str, citations: Citatio
             other.why_not,
             (theirs := figure_quantity(other, unit)).text,
             theirs.unit,
-            theirs.raw,
+            theirs.raw if theirs.raw != theirs.text else "",
             basis=_shown_basis(other.basis),
             notes=_notes(other, quantity_text(theirs)),
             evidence=citations.cite(other.evidence),
@@ -76,7 +76,7 @@ def figure_item(label: str, figure: Figure | None, unit: str, citations: Citatio
         label,
         f"{quantity.sign} {quantity.text}" if quantity.sign else quantity.text,
         quantity.unit,
-        quantity.raw,
+        quantity.raw if quantity.raw != quantity.text else "",
         basis=_shown_basis(figure.basis),
         notes=_notes(figure, shown),
         evidence=citations.cite(figure.evidence),

@@ -11,16 +11,25 @@ from kbtool.schema import KINDS, Withdrawn
 from kbtool.site import charts
 from kbtool.site.cards import Card
 from kbtool.site.places import index_page, pages_of, record_page
-from kbtool.site.views.base import Link
-from kbtool.site.views.indexes import TITLES, status_options
-from kbtool.site.views.lists import Find, Option, newest_first
+from kbtool.site.views.base import Link, to_record
+from kbtool.site.views.indexes import status_options
+from kbtool.site.views.lists import PLURALS, Find, Option, newest_first
 from kbtool.site.views.pager import pager_links
 from kbtool.site.views.sweeps import Chart
 from kbtool.site.views.text import quantity_text
 from kbtool.vocab import METRICS
 from kbtool.vocab.disclosure import DISCLOSURE_FIELDS
 
-__all__ = ["ChangeRow", "ChangesView", "HomeView", "Spotlight", "TombstoneView", "changes_pages", "home_view", "tombstone_view"]
+__all__ = [
+    "ChangeRow",
+    "ChangesView",
+    "HomeView",
+    "Spotlight",
+    "TombstoneView",
+    "changes_pages",
+    "home_view",
+    "tombstone_view",
+]
 
 _NEWEST: Final = 8
 _CHANGES_PER_PAGE: Final = 100
@@ -29,12 +38,12 @@ _HUBS: Final = 6
 
 
 class NewRecord(NamedTuple):
-    """One of the latest records."""
+    """One of the latest benchmarks."""
 
     link: Link
-    kind: str
     updated: str
     number: str
+    metric: str
 
 
 class Spotlight(NamedTuple):
@@ -105,10 +114,10 @@ def home_view(cards: Sequence[Card], spotlight: Spotlight | None) -> HomeView:
     benchmarks = [card for card in cards if card.kind == "benchmark" and card.stands]
     disclosed = _disclosed(benchmarks)
     return HomeView(
-        counts=tuple([Option(kind, TITLES[kind], kinds[kind], index_page(f"{kind}s")) for kind in KINDS]),
+        counts=tuple([Option(kind, PLURALS[kind], kinds[kind], index_page(f"{kind}s")) for kind in KINDS]),
         statuses=status_options(Counter(card.status for card in cards)),
         results=sum(len(card.results) for card in cards),
-        newest=tuple([_newest(card) for card in newest_first(cards)[:_NEWEST]]),
+        newest=tuple([_newest(card) for card in newest_first(benchmarks)[:_NEWEST]]),
         spotlight=spotlight,
         disclosure=_disclosure_chart(disclosed) if disclosed else None,
         disclosed=disclosed,
@@ -120,7 +129,7 @@ def home_view(cards: Sequence[Card], spotlight: Spotlight | None) -> HomeView:
 def changes_pages(cards: Iterable[Card]) -> Iterator[ChangesView]:
     """Yield the pages of all changes, newest first."""
     rows = [
-        ChangeRow(change.day, Link(card.title, record_page(card.ref), status=card.status), change.what, change.why)
+        ChangeRow(change.day, to_record(card, root=""), change.what, change.why)
         for card in sorted(cards, key=lambda card: card.ref)
         for change in reversed(card.changes)
     ]
@@ -136,8 +145,10 @@ def tombstone_view(stone: Withdrawn, find: Find) -> TombstoneView:
     replaced_by = None
     if stone.replaced_by:
         card = find(stone.replaced_by)
-        replaced_by = Link(card.title, record_page(card.ref), status=card.status) if card else Link(stone.replaced_by)
-    return TombstoneView(stone.title, f"{stone.kind}s/{stone.id}", stone.withdrawn.isoformat(), stone.reason, replaced_by)
+        replaced_by = to_record(card) if card else Link(stone.replaced_by)
+    return TombstoneView(
+        stone.title, f"{stone.kind}s/{stone.id}", stone.withdrawn.isoformat(), stone.reason, replaced_by
+    )
 
 
 def _changes_page(number: int) -> str:
@@ -147,8 +158,7 @@ def _changes_page(number: int) -> str:
 def _newest(card: Card) -> NewRecord:
     metric = METRICS.get(card.metric)
     number = quantity_text(card.headline) if card.headline else ""
-    title = f"{card.title}" if metric is None else card.title
-    return NewRecord(Link(title, record_page(card.ref), status=card.status), card.kind, card.updated, number)
+    return NewRecord(to_record(card, root=""), card.updated, number, metric.title if metric else card.metric)
 
 
 def _disclosed(benchmarks: Sequence[Card]) -> tuple[Disclosed, ...]:
@@ -165,7 +175,11 @@ def _disclosed(benchmarks: Sequence[Card]) -> tuple[Disclosed, ...]:
 
 def _disclosure_chart(rows: Sequence[Disclosed]) -> Markup:
     items = [
-        (row.field, (row.given, row.explained, row.missing), f"{row.given} of {row.given + row.explained + row.missing} give it")
+        (
+            row.field,
+            (row.given, row.explained, row.missing),
+            f"{row.given} of {row.given + row.explained + row.missing} give it",
+        )
         for row in rows
     ]
     return charts.stacked("Disclosure", "What sources leave out", items)
@@ -185,4 +199,4 @@ def _hubs(cards: Sequence[Card]) -> Iterator[tuple[str, tuple[Option, ...]]]:
         ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_HUBS]
         if ordered:
             options = [Option(ref, by_ref[ref].title, count, record_page(ref)) for ref, count in ordered]
-            yield TITLES[kind], tuple(options)
+            yield PLURALS[kind], tuple(options)

@@ -6,20 +6,26 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
-from kbtool.site.cards import COLUMNS, Card
-from kbtool.site.places import ROWS_PER_PAGE, index_page, pages_of, record_page
+from kbtool.site.cards import Card
+from kbtool.site.columns import COLUMNS
+from kbtool.site.places import ROWS_PER_PAGE, UP, index_page, pages_of, record_page
 from kbtool.site.views.base import Link
-from kbtool.site.views.lists import Facet, Find, ListView, Option, facet_slug, list_view, newest_first
+from kbtool.site.views.lists import (
+    PLURALS,
+    Facet,
+    Find,
+    ListView,
+    Option,
+    facet_slug,
+    index_table,
+    newest_first,
+)
 from kbtool.site.views.pager import pager_links
-from kbtool.site.views.text import plural
+from kbtool.site.views.text import NOT_STATED, plural
 from kbtool.vocab.terms import Status, members
 
-__all__ = ["TITLES", "IndexPlan", "IndexView", "index_plans", "index_view", "status_options"]
+__all__ = ["IndexPlan", "IndexView", "index_plans", "index_view", "status_options"]
 
-TITLES: Final = {
-    "benchmark": "Benchmarks", "accelerator": "Accelerators", "interconnect": "Interconnects", "engine": "Engines",
-    "model": "Models", "source": "Sources", "gotcha": "Gotchas",
-}  # fmt: skip
 _LEADS: Final = {
     "benchmark": "One run, or one coherent set of runs, of one system, with its conditions, its source and its gaps.",
     "accelerator": "One record an edition: editions that differ in power or memory are not one thing.",
@@ -29,7 +35,9 @@ _LEADS: Final = {
     "source": "What was published or handed over, by whom, with what interest, and which records quote it.",
     "gotcha": "Known traps: each changed or falsified somebody's number, or stopped a run.",
 }
-_NOTES: Final = {"benchmark": "Values of different metrics do not compare: choose one metric before sorting by value."}
+_NOTES: Final = {
+    "benchmark": "Values of different metrics do not compare: choose one metric before sorting by value."
+}
 _MOST_LINKS: Final = 24
 """Values of a facet that a long index links to; the rest is found by search."""
 
@@ -67,13 +75,25 @@ class _Value(NamedTuple):
     """One value of a facet and the records that have it."""
 
     facet: str
-    facet_title: str
-    value: str
+    """Title of the facet."""
+    slug: str
     label: str
-    path: str
+    href: str
+    """Page that lists the records; empty where there is none."""
     cards: tuple[Card, ...]
-    own_pages: bool
-    """Whether the list is ours to make; a record has its own page."""
+    is_own: bool
+    """Whether the page is ours to make: a record that is a value has its own."""
+
+
+class _Listing(NamedTuple):
+    """A list to be spread over pages."""
+
+    kind: str
+    title: str
+    cards: Sequence[Card]
+    path_of: Callable[[int], str]
+    statuses: tuple[Option, ...] = ()
+    browse: tuple[Facet, ...] = ()
 
 
 def index_plans(kind: str, cards: Sequence[Card], find: Find) -> Iterator[IndexPlan]:
@@ -82,36 +102,27 @@ def index_plans(kind: str, cards: Sequence[Card], find: Find) -> Iterator[IndexP
     folder = f"{kind}s"
     values = tuple(_values(kind, ordered, find)) if len(ordered) > ROWS_PER_PAGE else ()
     statuses = status_options(Counter(card.status for card in ordered))
-    yield from _plans(kind, TITLES[kind], ordered, partial(index_page, folder), statuses, _browse(values))
+    path_of = partial(index_page, folder)
+    yield from _plans(_Listing(kind, PLURALS[kind], ordered, path_of, statuses, _browse(values)))
     for value in values:
-        if value.own_pages:
-            title = f"{TITLES[kind]}: {value.label}"
-            yield from _plans(kind, title, value.cards, partial(_facet_page, folder, value), (), ())
+        if value.is_own:
+            title = f"{PLURALS[kind]}: {value.label}"
+            yield from _plans(_Listing(kind, title, value.cards, partial(_facet_page, folder, value)))
 
 
 def index_view(plan: IndexPlan, find: Find) -> IndexView:
     """Return the page of a plan."""
-    folder = f"{plan.kind}s"
-    whole = len(plan.cards) == plan.total
-    place = "" if whole else f"Page {plan.number} of {pages_of(plan.total, ROWS_PER_PAGE)}, newest first."
+    pages = pages_of(plan.total, ROWS_PER_PAGE)
+    place = f"Page {plan.number} of {pages}, newest first." if pages > 1 else ""
     return IndexView(
         title=plan.title,
-        folder=folder,
+        folder=f"{plan.kind}s",
         lead=_LEADS[plan.kind],
         count_text=plural(plan.total, "record"),
         note=" ".join(filter(None, (place, _NOTES.get(plan.kind, "")))),
         statuses=plan.statuses,
         browse=plan.browse,
-        table=list_view(
-            plan.kind,
-            plan.cards,
-            find,
-            title=plan.title,
-            anchor="Table",
-            parts=plan.parts,
-            total=plan.total,
-            filtered=whole,
-        ),
+        table=index_table(plan.kind, plan.cards, find, title=plan.title, parts=plan.parts, total=plan.total),
     )
 
 
@@ -120,25 +131,27 @@ def status_options(counts: Counter[str]) -> tuple[Option, ...]:
     return tuple([Option(status, status, counts[status]) for status in members(Status) if counts[status]])
 
 
-def _plans(
-    kind: str,
-    title: str,
-    cards: Sequence[Card],
-    path_of: Callable[[int], str],
-    statuses: tuple[Option, ...],
-    browse: tuple[Facet, ...],
-) -> Iterator[IndexPlan]:
-    count = pages_of(len(cards), ROWS_PER_PAGE)
+def _plans(listing: _Listing) -> Iterator[IndexPlan]:
+    total = len(listing.cards)
+    count = pages_of(total, ROWS_PER_PAGE)
     for number in range(1, count + 1):
-        page = tuple(cards[(number - 1) * ROWS_PER_PAGE : number * ROWS_PER_PAGE])
-        parts = pager_links(number, count, path_of)
-        yield IndexPlan(path_of(number), kind, title, page, number, parts, len(cards), statuses, browse)
+        yield IndexPlan(
+            path=listing.path_of(number),
+            kind=listing.kind,
+            title=listing.title,
+            cards=tuple(listing.cards[(number - 1) * ROWS_PER_PAGE : number * ROWS_PER_PAGE]),
+            number=number,
+            parts=pager_links(number, count, lambda page: UP + listing.path_of(page)),
+            total=total,
+            statuses=listing.statuses,
+            browse=listing.browse,
+        )
 
 
-def _facet_page(folder: str, value: "_Value", number: int) -> str:
+def _facet_page(folder: str, value: _Value, number: int) -> str:
     """Return a page such as `benchmarks/index.metric-prefill-speed.html`."""
     part = "" if number == 1 else f".{number}"
-    return f"{folder}/index.{value.facet}-{value.value}{part}.html"
+    return f"{folder}/index.{facet_slug(value.facet)}-{value.slug}{part}.html"
 
 
 def _values(kind: str, cards: Sequence[Card], find: Find) -> Iterator[_Value]:
@@ -149,34 +162,42 @@ def _values(kind: str, cards: Sequence[Card], find: Find) -> Iterator[_Value]:
                 cell = card.cells[index]
                 groups.setdefault((cell.ref, "" if cell.ref else cell.text), []).append(card)
             for (ref, text), found in groups.items():
-                yield _value(kind, column.title, ref, text, found, find)
+                yield (
+                    _of_record(column.title, ref, found, find)
+                    if ref
+                    else _of_text(kind, column.title, text, found)
+                )
     by_status: dict[str, list[Card]] = {}
     for card in cards:
         by_status.setdefault(card.status, []).append(card)
     for status, found in by_status.items():
-        yield _value(kind, "Status", "", status, found, find)
+        yield _of_text(kind, "Status", status, found)
 
 
-def _value(kind: str, title: str, ref: str, text: str, cards: list[Card], find: Find) -> _Value:
-    name = facet_slug(title)
-    if ref:
-        card = find(ref)
-        label = card.title if card else ref
-        return _Value(name, title, ref.partition("/")[2], label, record_page(ref) if card else "", tuple(cards), False)
-    value = _Value(name, title, facet_slug(text) if text else "none", text or "not stated", "", tuple(cards), True)
-    return value._replace(path=_facet_page(f"{kind}s", value, 1))
+def _of_record(facet: str, ref: str, cards: Sequence[Card], find: Find) -> _Value:
+    card = find(ref)
+    label, href = (card.title, UP + record_page(ref)) if card else (ref, "")
+    return _Value(facet, ref.partition("/")[2], label, href, tuple(cards), is_own=False)
+
+
+def _of_text(kind: str, facet: str, text: str, cards: Sequence[Card]) -> _Value:
+    slug = facet_slug(text) if text else "none"
+    value = _Value(facet, slug, text or NOT_STATED, "", tuple(cards), is_own=True)
+    return value._replace(href=UP + _facet_page(f"{kind}s", value, 1))
 
 
 def _browse(values: Sequence[_Value]) -> tuple[Facet, ...]:
-    facets: dict[tuple[str, str], list[Option]] = {}
+    facets: dict[str, list[Option]] = {}
     for each in values:
-        facets.setdefault((each.facet, each.facet_title), []).append(
-            Option(each.value, each.label, len(each.cards), each.path)
-        )
+        facets.setdefault(each.facet, []).append(Option(each.slug, each.label, len(each.cards), each.href))
     return tuple(
         [
-            Facet(name, title, tuple(sorted(options, key=lambda each: (-each.count, each.label))[:_MOST_LINKS]))
-            for (name, title), options in facets.items()
+            Facet(facet_slug(title), title, tuple(sorted(options, key=_most_first)[:_MOST_LINKS]))
+            for title, options in facets.items()
             if len(options) > 1
         ]
     )
+
+
+def _most_first(option: Option) -> tuple[int, str]:
+    return -option.count, option.label

@@ -4,7 +4,7 @@ from typing import Any
 
 from kbtool.schema import Benchmark, Record
 from kbtool.site.places import record_json, record_page
-from kbtool.site.views.base import Context, external
+from kbtool.site.views.base import Context
 from kbtool.site.views.text import metric_of
 
 __all__ = ["json_ld"]
@@ -35,18 +35,25 @@ def json_ld(record: Record, context: Context, description: str) -> dict[str, Any
         data["variableMeasured"] = _variables(record)
         if base:
             data["distribution"] = [
-                {"@type": "DataDownload", "encodingFormat": "application/json", "contentUrl": f"{base}{record_json(ref)}"}
+                {
+                    "@type": "DataDownload",
+                    "encodingFormat": "application/json",
+                    "contentUrl": f"{base}{record_json(ref)}",
+                }
             ]
     return data
 
 
 def _sources(record: Record, context: Context) -> list[str]:
+    """Return the addresses of whoever measured or published first."""
     found = []
     for use in record.sources:
+        if use.role != "primary":
+            continue
         card = context.find(use.source)
         if card is not None and card.source is not None and card.source.url:
-            found.append(external(card.source.url).url)
-    return [url for url in found if url]
+            found.append(card.source.url)
+    return found
 
 
 def _variables(record: Benchmark) -> list[dict[str, str]]:

@@ -6,22 +6,52 @@ from typing import Final, NamedTuple
 
 from kbtool.escape import file_name
 from kbtool.schema import KINDS
-from kbtool.site.cards import COLUMNS, Card, Cell, Column, Mention
-from kbtool.site.places import ROWS_AT_FIRST, ROWS_PER_LIST, pages_of, part_page, record_page, result_place
-from kbtool.site.views.base import Incoming, Link
+from kbtool.site.cards import Card, Mention
+from kbtool.site.columns import COLUMNS, Cell, Column
+from kbtool.site.places import (
+    ROWS_AT_FIRST,
+    ROWS_PER_LIST,
+    UP,
+    pages_of,
+    part_page,
+    record_page,
+    result_place,
+)
+from kbtool.site.views.base import Incoming, Link, to_record
 from kbtool.site.views.pager import pager_links
-from kbtool.site.views.text import plural
+from kbtool.site.views.text import NOT_STATED
 
-__all__ = ["Facet", "ListView", "Option", "Row", "RowCell", "UsagePlan", "facet_slug", "list_view", "newest_first", "usage_page", "usage_plans"]
+__all__ = [
+    "PLURALS",
+    "Facet",
+    "Find",
+    "ListView",
+    "Option",
+    "Row",
+    "RowCell",
+    "UsagePlan",
+    "facet_slug",
+    "index_table",
+    "newest_first",
+    "usage_page",
+    "usage_plans",
+]
 
-_PLURALS: Final = {
-    "benchmark": "Benchmarks", "accelerator": "Accelerators", "interconnect": "Interconnects", "engine": "Engines",
-    "model": "Models", "source": "Sources", "gotcha": "Gotchas",
-}  # fmt: skip
+PLURALS: Final = {
+    "benchmark": "Benchmarks",
+    "accelerator": "Accelerators",
+    "interconnect": "Interconnects",
+    "engine": "Engines",
+    "model": "Models",
+    "source": "Sources",
+    "gotcha": "Gotchas",
+}
 _RELATIONS_OF_USE: Final = frozenset({"accelerator", "engine", "model", "interconnect", "source"})
 """Field names of references that say that a record uses, or quotes, another."""
 _FEW: Final = 8
 """Places of a quotation that are listed before the rest is only counted."""
+_BRIEF: Final = 3
+"""Columns of a list that stands beside the rail of a page."""
 
 Find = Callable[[str], Card | None]
 
@@ -29,9 +59,12 @@ Find = Callable[[str], Card | None]
 class RowCell(NamedTuple):
     """A cell with its link resolved."""
 
+    style: str
+    """Class of the cell."""
     text: str
     unit: str
     raw: str
+    """What to sort by, where that is not the text."""
     link: Link | None
 
 
@@ -43,13 +76,14 @@ class Row(NamedTuple):
     cells: tuple[RowCell, ...]
     updated: str
     facets: tuple[tuple[str, str], ...]
-    """Facet name and value, both made safe for an attribute name and a list of words."""
+    """Facet name and value, both safe in an attribute name and in a list of words."""
     places: tuple[Link, ...]
     """Results that name the thing the list is about."""
     more_places: int
 
 
-class Option(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Option:
     """One value of a facet."""
 
     value: str
@@ -73,15 +107,14 @@ class ListView:
 
     title: str
     anchor: str
-    columns: tuple[tuple[str, bool], ...]
-    """Title, and whether it holds numbers."""
+    columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     total: int
-    count_text: str
+    """Records on all pages."""
     facets: tuple[Facet, ...]
     parts: tuple[Link, ...]
-    note: str = ""
-    has_places: bool = False
+    """The pages of the table, where there is more than one."""
+    has_places: bool
 
 
 class UsagePlan(NamedTuple):
@@ -121,52 +154,13 @@ def newest_first(cards: Iterable[Card]) -> list[Card]:
     return ordered
 
 
-def list_view(
-    kind: str,
-    cards: Sequence[Card],
-    find: Find,
-    *,
-    title: str,
-    anchor: str,
-    parts: tuple[Link, ...] = (),
-    total: int | None = None,
-    own: str = "",
-    places: Mapping[str, Sequence[Mention]] | None = None,
-    filtered: bool = True,
-    note: str = "",
+def index_table(
+    kind: str, cards: Sequence[Card], find: Find, *, title: str, parts: tuple[Link, ...], total: int
 ) -> ListView:
-    """Return a table of these records.
-
-    Args:
-        kind: Kind of all of them.
-        cards: The records of this page, in order.
-        find: Gives the cards whose titles the cells show.
-        title: Heading.
-        anchor: HTML id of the section.
-        parts: Links to the pages of the table.
-        total: Records on all pages.
-        own: Record that the list belongs to; cells that would link to it do not.
-        places: For a list of quotations: the mentions, by reference.
-        filtered: Whether readers can filter the table.
-        note: A line above it.
-    """
-    columns = COLUMNS[kind]
-    kept = [index for index, _ in enumerate(columns) if any(_says(card.cells[index], own) for card in cards)]
-    facets = [index for index in kept if columns[index].facet] if filtered else []
-    rows = tuple([_row(card, kept, facets, columns, find, own, (places or {}).get(card.ref, ())) for card in cards])
-    count = len(cards) if total is None else total
-    return ListView(
-        title=title,
-        anchor=anchor,
-        columns=tuple([(columns[index].title, columns[index].number) for index in kept]),
-        rows=rows,
-        total=count,
-        count_text=plural(count, "record"),
-        facets=_facets(cards, facets, columns, find) if filtered else (),
-        parts=parts,
-        note=note,
-        has_places=any(row.places for row in rows),
-    )
+    """Return one page of an index; readers can filter it where it holds every record."""
+    filtered = len(cards) == total
+    table = _Table(COLUMNS[kind], cards, find, filtered=filtered)
+    return table.view(title, "Table", parts, total)
 
 
 def usage_plans(owner: Card, incoming: Iterable[Incoming]) -> tuple[UsagePlan, ...]:
@@ -177,9 +171,10 @@ def usage_plans(owner: Card, incoming: Iterable[Incoming]) -> tuple[UsagePlan, .
         if each.mention.relation in _RELATIONS_OF_USE:
             cards.setdefault(each.card.kind, {})[each.card.ref] = each.card
             mentions.setdefault(each.card.ref, []).append(each.mention)
+    quoted = mentions if owner.kind == "source" else {}
     return tuple(
         [
-            UsagePlan(owner, kind, tuple(newest_first(cards[kind].values())), mentions if owner.kind == "source" else {})
+            UsagePlan(owner, kind, tuple(newest_first(cards[kind].values())), quoted)
             for kind in KINDS
             if kind in cards
         ]
@@ -188,21 +183,16 @@ def usage_plans(owner: Card, incoming: Iterable[Incoming]) -> tuple[UsagePlan, .
 
 def usage_page(plan: UsagePlan, number: int, find: Find) -> ListView:
     """Return one page of a list of who uses a record, or, for 0, its beginning on the record's own page."""
-    title = _PLURALS[plan.kind]
+    title = f"{PLURALS[plan.kind]} that quote it" if plan.mentions else PLURALS[plan.kind]
     rows = slice((number - 1) * ROWS_PER_LIST, number * ROWS_PER_LIST) if number else slice(ROWS_AT_FIRST)
-    more = Link(f"All {len(plan.cards)}", plan.path(1)) if plan.pages and not number else None
-    return list_view(
-        plan.kind,
-        plan.cards[rows],
-        find,
-        title=f"{title} that quote it" if plan.mentions else title,
-        anchor=plan.anchor,
-        parts=(more,) if more else pager_links(number, plan.pages, plan.path, f"#{plan.anchor}"),
-        total=len(plan.cards),
-        own=plan.owner.ref,
-        places=plan.mentions,
-        filtered=False,
+    columns = COLUMNS[plan.kind] if number else COLUMNS[plan.kind][:_BRIEF]
+    table = _Table(columns, plan.cards[rows], find, own=plan.owner.ref, mentions=plan.mentions)
+    parts = (
+        pager_links(number, plan.pages, lambda page: f"{UP}{plan.path(page)}#{plan.anchor}") if number else ()
     )
+    if plan.pages and not number:
+        parts = (Link(f"All {len(plan.cards)}", UP + plan.path(1)),)
+    return table.view(title, plan.anchor, parts, len(plan.cards))
 
 
 def facet_slug(text: str) -> str:
@@ -210,47 +200,88 @@ def facet_slug(text: str) -> str:
     return file_name("-".join(text.casefold().split()))
 
 
-def _says(cell: Cell, own: str) -> bool:
-    return bool(cell.text or (cell.ref and cell.ref != own))
+class _Table:
+    """Makes the rows of one page; columns in which no row says anything are left out."""
 
-
-def _row(
-    card: Card,
-    kept: Sequence[int],
-    facets: Sequence[int],
-    columns: Sequence[Column],
-    find: Find,
-    own: str,
-    mentions: Sequence[Mention],
-) -> Row:
-    anchors = list(dict.fromkeys(each.anchor for each in mentions if each.anchor in card.results))
-    places = [Link(each, result_place(card.ref, card.results, each)) for each in anchors[:_FEW]]
-    return Row(
-        link=Link(card.title, record_page(card.ref), status=card.status),
-        status=card.status,
-        cells=tuple([_cell(card.cells[index], find, own) for index in kept]),
-        updated=card.updated,
-        facets=(
-            *((_facet_name(columns[index]), _facet_value(card.cells[index])) for index in facets),
-            ("status", card.status),
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        cards: Sequence[Card],
+        find: Find,
+        *,
+        own: str = "",
+        mentions: Mapping[str, Sequence[Mention]] | None = None,
+        filtered: bool = False,
+    ) -> None:
+        self._cards = cards
+        self._find = find
+        self._own = own
+        self._mentions = mentions or {}
+        said = [any(self._says(card.cells[index]) for card in cards) for index in range(len(columns))]
+        self._columns = [(index, column) for index, column in enumerate(columns) if said[index]]
+        self._facets = (
+            [(index, column) for index, column in self._columns if column.facet] if filtered else []
         )
-        if facets
-        else (),
-        places=tuple(places),
-        more_places=len(anchors) - len(places),
-    )
+        self._filtered = filtered
 
+    def view(self, title: str, anchor: str, parts: tuple[Link, ...], total: int) -> ListView:
+        """Return the table."""
+        rows = tuple([self._row(card) for card in self._cards])
+        return ListView(
+            title=title,
+            anchor=anchor,
+            columns=tuple([column for _, column in self._columns]),
+            rows=rows,
+            total=total,
+            facets=self._facet_options() if self._filtered else (),
+            parts=parts,
+            has_places=any(row.places for row in rows),
+        )
 
-def _cell(cell: Cell, find: Find, own: str) -> RowCell:
-    if not cell.ref or cell.ref == own:
-        return RowCell(cell.text, cell.unit, cell.raw, None)
-    card = find(cell.ref)
-    link = Link(card.title, record_page(cell.ref), status=card.status) if card else Link(cell.ref)
-    return RowCell(cell.text, cell.unit, cell.raw, link)
+    def _says(self, cell: Cell) -> bool:
+        return bool(cell.text or (cell.ref and cell.ref != self._own))
 
+    def _row(self, card: Card) -> Row:
+        found = [each.anchor for each in self._mentions.get(card.ref, ()) if each.anchor in card.results]
+        anchors = list(dict.fromkeys(found))
+        places = [Link(each, UP + result_place(card.ref, card.results, each)) for each in anchors[:_FEW]]
+        facets = [
+            (facet_slug(column.title), _facet_value(card.cells[index])) for index, column in self._facets
+        ]
+        return Row(
+            link=to_record(card),
+            status=card.status,
+            cells=tuple([self._cell(column, card.cells[index]) for index, column in self._columns]),
+            updated=card.updated,
+            facets=(*facets, ("status", card.status)) if self._filtered else (),
+            places=tuple(places),
+            more_places=len(anchors) - len(places),
+        )
 
-def _facet_name(column: Column) -> str:
-    return facet_slug(column.title)
+    def _cell(self, column: Column, cell: Cell) -> RowCell:
+        style = "kb-r" if column.is_value else "kb-num" if column.number else ""
+        link = None
+        if cell.ref and cell.ref != self._own:
+            card = self._find(cell.ref)
+            link = to_record(card) if card else Link(cell.ref)
+        return RowCell(style, cell.text, cell.unit, cell.raw, link)
+
+    def _facet_options(self) -> tuple[Facet, ...]:
+        """Return what the rows can be filtered by; a facet with one value filters nothing."""
+        facets = []
+        for index, column in self._facets:
+            labels = [
+                (_facet_value(card.cells[index]), self._label(card.cells[index])) for card in self._cards
+            ]
+            facets.append(_facet(column.title, labels))
+        facets.append(_facet("Status", [(card.status, card.status) for card in self._cards]))
+        return tuple([facet for facet in facets if len(facet.options) > 1])
+
+    def _label(self, cell: Cell) -> str:
+        if not cell.ref:
+            return cell.text or NOT_STATED
+        card = self._find(cell.ref)
+        return card.title if card else cell.ref
 
 
 def _facet_value(cell: Cell) -> str:
@@ -259,29 +290,10 @@ def _facet_value(cell: Cell) -> str:
     return facet_slug(cell.text) if cell.text else "none"
 
 
-def _facets(cards: Sequence[Card], facets: Sequence[int], columns: Sequence[Column], find: Find) -> tuple[Facet, ...]:
-    """Return what the rows of a table can be filtered by; a facet with one value filters nothing."""
-    found = []
-    for index in facets:
-        counts: dict[tuple[str, str], int] = {}
-        for card in cards:
-            key = (_facet_value(card.cells[index]), _facet_label(card.cells[index], find))
-            counts[key] = counts.get(key, 0) + 1
-        found.append(_facet(_facet_name(columns[index]), columns[index].title, counts))
-    statuses: dict[tuple[str, str], int] = {}
-    for card in cards:
-        statuses[card.status, card.status] = statuses.get((card.status, card.status), 0) + 1
-    found.append(_facet("status", "Status", statuses))
-    return tuple([facet for facet in found if len(facet.options) > 1])
-
-
-def _facet(name: str, title: str, counts: dict[tuple[str, str], int]) -> Facet:
+def _facet(title: str, labels: Iterable[tuple[str, str]]) -> Facet:
+    counts: dict[tuple[str, str], int] = {}
+    for each in labels:
+        counts[each] = counts.get(each, 0) + 1
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return Facet(name, title, tuple([Option(value, label, count) for (value, label), count in ordered]))
-
-
-def _facet_label(cell: Cell, find: Find) -> str:
-    if cell.ref:
-        card = find(cell.ref)
-        return card.title if card else cell.ref
-    return cell.text or "not stated"
+    options = tuple([Option(value, label, count) for (value, label), count in ordered])
+    return Facet(facet_slug(title), title, options)

@@ -1,5 +1,6 @@
 """What the page of every record has: head, banner, provenance, sources, claims, links, changes, citation."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -13,8 +14,8 @@ from kbtool.site.places import raw_path, record_json
 from kbtool.site.prose import prose_html
 from kbtool.site.views.base import Citations, Context, Link, claim_anchor
 from kbtool.site.views.cite import CiteView, citation_of
+from kbtool.site.views.fields import field_label
 from kbtool.site.views.relations import RelationView, relations_of
-from kbtool.site.views.setup import field_label
 from kbtool.site.views.sources import SourceView, source_views
 from kbtool.site.views.text import plural, words
 from kbtool.site.views.trust import TrustView, trust_of
@@ -36,7 +37,7 @@ class CounterView(NamedTuple):
     """Evidence against, or beside, a claim."""
 
     value: str
-    evidence: tuple[int, ...]
+    evidence: tuple[Link, ...]
 
 
 class ClaimView(NamedTuple):
@@ -49,7 +50,7 @@ class ClaimView(NamedTuple):
     tone: str
     """Badge: `verified`, `disputed` or `plain`."""
     why: str
-    evidence: tuple[int, ...]
+    evidence: tuple[Link, ...]
     counter: tuple[CounterView, ...]
     about: str
     resolved_by: Link | None
@@ -68,7 +69,11 @@ class Common:
     trust: TrustView
     sources: tuple[SourceView, ...]
     sources_note: str
+    evidence_href: str
+    """Page of claims, sources and evidence, where this one does not hold them."""
     claims: tuple[ClaimView, ...]
+    verdicts: tuple[tuple[str, str, int], ...]
+    """Tone, verdict and number of claims."""
     relations: tuple[RelationView, ...]
     notes: Markup | None
     changes: tuple[CardChange, ...]
@@ -97,7 +102,14 @@ def common_of(record: Record, context: Context, citations: Citations) -> Common:
         trust=trust_of(record, context),
         sources=source_views(record, context, citations),
         sources_note=_sources_note(record),
+        evidence_href=citations.page,
         claims=claims,
+        verdicts=tuple(
+            [
+                (*verdict, count)
+                for verdict, count in Counter((each.tone, each.verdict) for each in claims).items()
+            ]
+        ),
         relations=relations_of(record, context),
         notes=prose_html(record.notes) if record.notes else None,
         changes=tuple(reversed(card.changes)),
@@ -120,9 +132,13 @@ def _banner(record: Record, context: Context) -> Banner | None:
     reason = record.status_reason or ""
     if status == "draft":
         stale = context.review is not None and not context.review_fits
-        return Banner("stale", "Reviewed, then changed.", _STALE) if stale else Banner("draft", "Draft.", _DRAFT)
+        return (
+            Banner("stale", "Reviewed, then changed.", _STALE) if stale else Banner("draft", "Draft.", _DRAFT)
+        )
     if status == "disputed":
-        return Banner("disputed", "Disputed.", reason or "Evidence stands against this record; both sides are below.")
+        return Banner(
+            "disputed", "Disputed.", reason or "Evidence stands against this record; both sides are below."
+        )
     if status == "superseded":
         link = context.link(record.superseded_by) if record.superseded_by else None
         return Banner("superseded", "Superseded.", reason or "A later record replaces this one.", link)
@@ -156,7 +172,9 @@ def _claim(claim: Claim, context: Context, citations: Citations) -> ClaimView:
         tone=_TONES.get(claim.verdict, "plain"),
         why=claim.note or DEFINITIONS["claim_verdict"][claim.verdict],
         evidence=citations.cite(claim.evidence),
-        counter=tuple([CounterView(each.value or "", citations.cite((each.evidence,))) for each in claim.counter]),
+        counter=tuple(
+            [CounterView(each.value or "", citations.cite((each.evidence,))) for each in claim.counter]
+        ),
         about=", ".join(field_label(each) if "." in each else each for each in claim.fields),
         resolved_by=context.link(claim.resolved_by) if claim.resolved_by else None,
     )

@@ -10,8 +10,8 @@ _NEAR = 2
 """Pages shown on each side of the current one; the first and the last are always shown."""
 
 
-def pager_links(number: int, count: int, path_of: Callable[[int], str], anchor: str = "") -> tuple[Link, ...]:
-    """Return links to the other pages, this page and gaps without address; nothing for a single page."""
+def pager_links(number: int, count: int, href_of: Callable[[int], str]) -> tuple[Link, ...]:
+    """Return links to the other pages, this page and gaps as plain text; nothing for a single page."""
     if count <= 1:
         return ()
     shown = sorted({1, count, *range(max(1, number - _NEAR), min(count, number + _NEAR) + 1)})
@@ -20,6 +20,6 @@ def pager_links(number: int, count: int, path_of: Callable[[int], str], anchor: 
     for page in shown:
         if page - previous > 1:
             links.append(Link("\N{HORIZONTAL ELLIPSIS}"))
-        links.append(Link(str(page)) if page == number else Link(str(page), path_of(page) + anchor))
+        links.append(Link(str(page)) if page == number else Link(str(page), href_of(page)))
         previous = page
     return tuple(links)

@@ -1,20 +1,29 @@
 """The reference pages: metrics, rules, glossary."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
-from kbtool.lint.examples import parse_page
-from kbtool.lint.rule import FAMILIES, Rule
+from kbtool.lint.pages import RulePage
+from kbtool.lint.rule import FAMILIES
+from kbtool.schema import KINDS
 from kbtool.site.prose import prose_html
 from kbtool.site.views.text import counted, words
 from kbtool.vocab import METRICS, Metric
 from kbtool.vocab.terms import DEFINITIONS
 from kbtool.vocab.units import UNITS
 
-__all__ = ["GlossarySet", "MetricView", "RuleFamily", "RuleView", "glossary_view", "metrics_view", "rules_view"]
+__all__ = [
+    "GlossarySet",
+    "MetricView",
+    "RuleFamily",
+    "RuleView",
+    "glossary_view",
+    "metrics_view",
+    "rules_view",
+]
 
 _DEFINED_BY: Final = {
     "vllm-bench": "vllm bench serve, calculate_metrics",
@@ -25,7 +34,11 @@ _DEFINED_BY: Final = {
     "nvml": "NVIDIA Management Library API reference",
     "kbtool": "defined here",
 }
-_BETTER: Final = {"higher": "higher is better", "lower": "lower is better", "neither": "neither way is better"}
+_BETTER: Final = {
+    "higher": "higher is better",
+    "lower": "lower is better",
+    "neither": "neither way is better",
+}
 
 
 class MetricView(NamedTuple):
@@ -52,8 +65,9 @@ class RuleView(NamedTuple):
     code: str
     name: str
     severity: str
-    draft: str
-    summary: Markup
+    kinds: str
+    """Kinds of record that it is about; empty for all."""
+    summary: str
     paragraphs: tuple[Markup, ...]
     bad: tuple[str, ...]
     good: tuple[str, ...]
@@ -65,6 +79,11 @@ class RuleFamily(NamedTuple):
     letter: str
     title: str
     rules: tuple[RuleView, ...]
+
+    @property
+    def path(self) -> str:
+        """Page with reasons and examples."""
+        return f"rules/{self.letter.lower()}.html"
 
 
 class Term(NamedTuple):
@@ -100,14 +119,18 @@ def metrics_view(records_of: Mapping[str, int]) -> tuple[MetricView, ...]:
     return tuple([_metric(each, records_of.get(each.id, 0)) for each in METRICS.values()])
 
 
-def rules_view(rules: tuple[Rule, ...]) -> tuple[RuleFamily, ...]:
-    """Return the rules, by family, from their docstrings."""
-    families = []
-    for letter, title in FAMILIES.items():
-        own = tuple([_rule(each) for each in rules if each.code[0] == letter])
-        if own:
-            families.append(RuleFamily(letter, title, own))
-    return tuple(families)
+def rules_view(pages: Iterable[RulePage]) -> tuple[RuleFamily, ...]:
+    """Return the pages of all checks, by family."""
+    by_letter: dict[str, list[RuleView]] = {}
+    for page in pages:
+        by_letter.setdefault(page.code[0], []).append(_rule(page))
+    return tuple(
+        [
+            RuleFamily(letter, title, tuple(by_letter[letter]))
+            for letter, title in FAMILIES.items()
+            if letter in by_letter
+        ]
+    )
 
 
 def glossary_view() -> GlossaryView:
@@ -136,20 +159,24 @@ def _metric(metric: Metric, records: int) -> MetricView:
         formula=metric.formula,
         defined_by=_DEFINED_BY.get(metric.definition, metric.definition),
         conditions=", ".join(words(each) for each in metric.conditions),
-        trap=metric.trap + (f" Above {counted(metric.plausible_max)} {metric.unit} it is taken for a slip." if metric.plausible_max and not metric.trap else ""),
+        trap=metric.trap
+        + (
+            f" Above {counted(metric.plausible_max)} {metric.unit} it is taken for a slip."
+            if metric.plausible_max and not metric.trap
+            else ""
+        ),
         records=records,
     )
 
 
-def _rule(rule: Rule) -> RuleView:
-    page = parse_page(rule.page)
+def _rule(page: RulePage) -> RuleView:
     return RuleView(
-        code=rule.code,
-        name=rule.name,
-        severity=rule.severity,
-        draft=rule.draft or "",
-        summary=prose_html(page.summary),
+        code=page.code,
+        name=page.name,
+        severity=page.severity_text,
+        kinds=", ".join(page.kinds) if len(page.kinds) < len(KINDS) else "",
+        summary=page.summary,
         paragraphs=tuple([prose_html(each) for each in page.paragraphs]),
-        bad=tuple([each.fragment for each in page.examples if each.is_bad]),
-        good=tuple([each.fragment for each in page.examples if not each.is_bad]),
+        bad=page.bad,
+        good=page.good,
     )

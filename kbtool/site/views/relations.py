@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from kbtool.schema import Record
-from kbtool.site.places import result_place
+from kbtool.site.places import UP, result_place
 from kbtool.site.views.base import Context, Link
 from kbtool.site.views.text import one_line
 
@@ -42,6 +42,7 @@ class Pair(NamedTuple):
     """What exactly is related: a result of this record, a result of the other, and a remark."""
 
     own: str
+    """Empty where the other result has the same name."""
     other: Link | None
     note: str
 
@@ -59,17 +60,27 @@ def relations_of(record: Record, context: Context) -> tuple[RelationView, ...]:
     gathered: dict[tuple[str, str], list[Pair]] = {}
     for relation, target, own, note in (*_stated_here(record), *_stated_there(context)):
         ref, _, result = target.partition("#")
-        pair = Pair(own, _result_link(context, ref, result), note)
+        pair = Pair("" if own == result else own, _result_link(context, ref, result), note)
         pairs = gathered.setdefault((relation, ref), [])
         if pair not in pairs and (own or result or note):
             pairs.append(pair)
-    return tuple([RelationView(relation, context.link(ref), tuple(pairs)) for (relation, ref), pairs in gathered.items()])
+    return tuple(
+        [
+            RelationView(relation, context.link(ref), tuple(pairs))
+            for (relation, ref), pairs in gathered.items()
+        ]
+    )
 
 
 def _stated_here(record: Record) -> Iterator[tuple[str, str, str, str]]:
     for link in record.links:
         ratio = f"ratio {link.ratio:f}" if link.ratio is not None else ""
-        yield _STATED_HERE[link.relation], link.target, link.result or "", "; ".join(filter(None, (ratio, link.note)))
+        yield (
+            _STATED_HERE[link.relation],
+            link.target,
+            link.result or "",
+            "; ".join(filter(None, (ratio, link.note))),
+        )
 
 
 def _stated_there(context: Context) -> Iterator[tuple[str, str, str, str]]:
@@ -88,4 +99,4 @@ def _result_link(context: Context, ref: str, result: str) -> Link | None:
     card = context.card if ref == context.card.ref else context.find(ref)
     if card is None or result not in card.results:
         return Link(result)
-    return Link(result, result_place(ref, card.results, result))
+    return Link(result, UP + result_place(ref, card.results, result))

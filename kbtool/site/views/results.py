@@ -6,18 +6,17 @@ that vary in it, and what all its rows share is said once above it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, NamedTuple
 
 from kbtool.schema import Benchmark
 from kbtool.schema.benchmark import Result, Spread
-from kbtool.site.cards import results_in_order
-from kbtool.site.places import RESULTS_PER_PAGE, pages_of, results_page
+from kbtool.site.columns import results_in_order
+from kbtool.site.places import RESULTS_PER_PAGE, UP, pages_of, results_page
 from kbtool.site.views.base import Citations, Context, Link, anchor_of
 from kbtool.site.views.conditions import Condition, condition_title, conditions, is_asked
 from kbtool.site.views.facts import derivation_text, same_text
+from kbtool.site.views.fields import field_label, setting_value
 from kbtool.site.views.pager import pager_links
-from kbtool.site.views.setup import field_label, setting_value
 from kbtool.site.views.sweeps import Chart, charts_of
 from kbtool.site.views.text import (
     Quantity,
@@ -63,14 +62,14 @@ class ResultRow(NamedTuple):
     cells: tuple[ResultCell, ...]
     conditions: str
     """All conditions in one text, in a table of several metrics."""
-    settings: tuple[str, ...]
+    settings: str
     """What this result changes against the setup."""
     repeats: str
     basis: str
     notes: tuple[str, ...]
     standing: str
     """`disputed` or `withdrawn`; empty for a figure that stands."""
-    evidence: tuple[int, ...]
+    evidence: tuple[Link, ...]
     is_headline: bool
 
 
@@ -123,8 +122,11 @@ def results_of(record: Benchmark, context: Context, citations: Citations, number
     if singles:
         tables.append(_mixed_table(record, singles, citations, alone=not tables))
     pages = pages_of(len(ordered), RESULTS_PER_PAGE)
-    path_of = partial(results_page, context.card.ref)
-    return ResultsView(tuple(tables), len(ordered), pager_links(number, pages, path_of, "#Results"))
+
+    def href_of(page: int) -> str:
+        return f"{UP}{results_page(context.card.ref, page)}#Results"
+
+    return ResultsView(tuple(tables), len(ordered), pager_links(number, pages, href_of))
 
 
 def _table(
@@ -162,7 +164,9 @@ def _table(
     )
 
 
-def _mixed_table(record: Benchmark, results: Sequence[Result], citations: Citations, *, alone: bool) -> ResultTable:
+def _mixed_table(
+    record: Benchmark, results: Sequence[Result], citations: Citations, *, alone: bool
+) -> ResultTable:
     rows = [
         _row(record, result, citations)._replace(
             conditions="; ".join(f"{each.label.lower()} {each.text}" for each in conditions(result.at))
@@ -200,8 +204,8 @@ def _row(record: Benchmark, result: Result, citations: Citations) -> ResultRow:
         published="" if same_text(published, quantity_text(quantity)) else published,
         cells=(),
         conditions="",
-        settings=tuple(
-            [f"{field_label(each.field)}: {setting_value(each.field, each.value)}" for each in result.with_]
+        settings="; ".join(
+            f"{field_label(each.field)}: {setting_value(each.field, each.value)}" for each in result.with_
         ),
         repeats=_repeats(result),
         basis="" if result.basis == "stated" else result.basis,

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from kbtool.schema import Record
-from kbtool.site.views.base import Citations, Context, Link, Quoted, external
+from kbtool.schema.common import SourceUse
+from kbtool.site.views.base import Citations, Context, Link, Quoted
 from kbtool.site.views.text import words
 
 __all__ = ["SourceView", "source_views"]
@@ -30,32 +31,45 @@ class SourceView(NamedTuple):
 
 def source_views(record: Record, context: Context, citations: Citations) -> tuple[SourceView, ...]:
     """Return the sources in the order of their numbers."""
-    roles = {each.source: (words(each.role), each.group) for each in record.sources}
+    uses = {each.source: each for each in record.sources}
     return tuple(
         [
-            _source(citations.source(ref), ref, places, context, *roles.get(ref, ("quoted", "")))
+            _source(ref, context, uses.get(ref))._replace(number=citations.source(ref), places=places)
             for ref, places in citations.by_source().items()
         ]
     )
 
 
-def _source(
-    number: int, ref: str, places: tuple[Quoted, ...], context: Context, role: str, group: str
-) -> SourceView:
+def _source(ref: str, context: Context, use: SourceUse | None) -> SourceView:
     card = context.find(ref)
     facts = card.source if card else None
-    if facts is None:
-        return SourceView(number, context.link(ref), role, "", "", False, None, None, "", group, places)
-    return SourceView(
-        number=number,
+    view = SourceView(
+        number=0,
         link=context.link(ref),
-        role=role,
+        role=words(use.role) if use else "quoted",
+        publisher="",
+        interest="",
+        is_interested=False,
+        url=None,
+        archive=None,
+        dates="",
+        group=use.group if use else facts.group if facts else "",
+        places=(),
+    )
+    if facts is None:
+        return view
+    return view._replace(
         publisher=facts.publisher,
         interest=words(facts.interest) if facts.interest != "none_stated" else "",
         is_interested=facts.interest in {"vendor", "sells_service", "sells_hardware"},
-        url=external(facts.url) if facts.url else None,
-        archive=external(facts.archive_url, "archived copy") if facts.archive_url else None,
+        url=_outside(facts.url, facts.shown_url),
+        archive=_outside(facts.archive_url, "archived copy") if facts.archive_url else None,
         dates=f"{facts.published}, read {facts.accessed}" if facts.published else f"read {facts.accessed}",
-        group=group or facts.group,
-        places=places,
     )
+
+
+def _outside(url: str, text: str) -> Link | None:
+    """Return a link out of the site, or the text alone where the address must not be linked."""
+    if url:
+        return Link(text, url, outside=True)
+    return Link(text) if text else None

@@ -7,15 +7,18 @@ from typing import Any, Final, NamedTuple
 from markupsafe import Markup
 
 from kbtool.analysis.paths import is_known, value_at
-from kbtool.schema import Benchmark
+from kbtool.schema import Benchmark, Record
 from kbtool.schema.benchmark import Result
 from kbtool.site import charts
+from kbtool.site.columns import headline_of
 from kbtool.site.views.conditions import conditions
-from kbtool.site.views.setup import field_label, setting_value
+from kbtool.site.views.fields import field_label, setting_value
 from kbtool.site.views.text import listed, metric_of, quantity_text, result_quantity, unit_symbol
 
-__all__ = ["Chart", "charts_of"]
+__all__ = ["Chart", "charts_of", "sweep_size"]
 
+_FEWEST_POINTS: Final = 3
+_FEWEST_BARS: Final = 2
 _MOST_BARS: Final = 8
 _MOST_SERIES: Final = 6
 _AXES: Final = {
@@ -71,7 +74,10 @@ def charts_of(record: Benchmark, metric_id: str, *, hollow: bool, key: str) -> t
         hollow: Whether every figure is provisional, which the drawing shows.
         key: Start of the ids in the drawing, unique on its page.
     """
-    cases = list(_cases(record, metric_id))
+    results = [each for each in record.results if each.metric == metric_id]
+    if len(results) < _FEWEST_BARS:
+        return ()
+    cases = list(_cases(record, results))
     found: list[Chart] = []
     sweep = _sweep(cases)
     if sweep is not None:
@@ -79,14 +85,23 @@ def charts_of(record: Benchmark, metric_id: str, *, hollow: bool, key: str) -> t
         used = {case.result.id for _, each in sweep.series for case in each}
         cases = [case for case in cases if case.result.id not in used]
     has_headline = any(case.result.id == record.headline for case in cases)
-    if len(cases) >= (2 if has_headline else 3):
+    if len(cases) >= (_FEWEST_BARS if has_headline else _FEWEST_BARS + 1):
         found.append(_bar_chart(f"{key}-bars", metric_id, cases, record.headline, hollow))
     return tuple(found)
 
 
-def _cases(record: Benchmark, metric_id: str) -> Iterator[_Case]:
+def sweep_size(record: Record) -> int:
+    """Return how many points the widest sweep of the headline's metric has; 0 for none."""
+    if not isinstance(record, Benchmark) or len(record.results) < _FEWEST_POINTS:
+        return 0
+    head = headline_of(record)
+    results = [each for each in record.results if head is not None and each.metric == head.metric]
+    sweep = _sweep(list(_cases(record, results))) if len(results) >= _FEWEST_POINTS else None
+    return sum(len(cases) for _, cases in sweep.series) if sweep else 0
+
+
+def _cases(record: Benchmark, results: Sequence[Result]) -> Iterator[_Case]:
     """Yield the results of a metric that have one value, with conditions and effective settings."""
-    results = [each for each in record.results if each.metric == metric_id]
     changed = dict.fromkeys(each.field for result in results for each in result.with_)
     base = {path: _base_value(record, path) for path in changed}
     for result in results:
@@ -99,7 +114,9 @@ def _cases(record: Benchmark, metric_id: str) -> Iterator[_Case]:
         }
         here = {**base, **{each.field: each.value for each in result.with_}}
         for path, value in here.items():
-            number = Decimal(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
+            number = (
+                Decimal(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
+            )
             settings[path] = (field_label(path).lower(), _setting(path, value), number)
         if result.statistic:
             settings["statistic"] = ("statistic", result.statistic, None)
@@ -132,7 +149,7 @@ def _sweep(cases: Sequence[_Case]) -> _Sweep | None:
             rest = tuple(sorted((key, value[1]) for key, value in case.settings.items() if key != axis))
             groups.setdefault(rest, []).append(case)
         series = [_one_series(axis, rest, each) for rest, each in groups.items()]
-        kept = [each for each in series if len(each[1]) >= 3]
+        kept = [each for each in series if len(each[1]) >= _FEWEST_POINTS]
         total = sum(len(each[1]) for each in kept)
         if total > size:
             label = next(case.settings[axis][0] for case in cases if axis in case.settings)
@@ -154,7 +171,9 @@ def _one_series(axis: str, rest: _Rest, cases: list[_Case]) -> tuple[_Rest, tupl
     return rest, tuple([by_x[x] for x in sorted(by_x)])
 
 
-def _named(axis: str, series: list[tuple[_Rest, tuple[_Case, ...]]]) -> tuple[tuple[str, tuple[_Case, ...]], ...]:
+def _named(
+    axis: str, series: list[tuple[_Rest, tuple[_Case, ...]]]
+) -> tuple[tuple[str, tuple[_Case, ...]], ...]:
     """Name each series by what sets it apart from the others."""
     common = set.intersection(*(set(rest) for rest, _ in series))
     return tuple([(_label(cases[0], common, skip=axis), cases) for _, cases in series])
@@ -170,7 +189,9 @@ def _sweep_chart(key: str, metric_id: str, sweep: _Sweep, hollow: bool) -> Chart
                 label,
                 tuple(
                     [
-                        charts.Point(number, case.value, _text(case), hollow or case.result.standing != "stands")
+                        charts.Point(
+                            number, case.value, _text(case), hollow or case.result.standing != "stands"
+                        )
                         for case in cases
                         if (number := case.settings[sweep.axis][2]) is not None
                     ]
@@ -203,12 +224,17 @@ def _bar_chart(key: str, metric_id: str, cases: Sequence[_Case], headline: str, 
     ]
     differing = list(
         dict.fromkeys(
-            value[0] for case in shown for k, value in case.settings.items() if (k, value[1]) not in common and value[1]
+            value[0]
+            for case in shown
+            for k, value in case.settings.items()
+            if (k, value[1]) not in common and value[1]
         )
     )
     title = f"{name} by {listed(differing[:3])}" if differing else name
     more = len(cases) - len(shown)
-    note = _note(metric.direction if metric else "neither", hollow) + (f" {more} more in the table." if more else "")
+    note = _note(metric.direction if metric else "neither", hollow) + (
+        f" {more} more in the table." if more else ""
+    )
     return Chart(title, charts.bars(key, title, items), (), note)
 
 

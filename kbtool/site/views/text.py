@@ -4,6 +4,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Final, NamedTuple
 
+from kbtool.schema import Source
 from kbtool.schema.benchmark import Result
 from kbtool.schema.common import Figure, OtherFigure
 from kbtool.vocab import METRICS, Metric
@@ -19,6 +20,7 @@ __all__ = [
     "metric_of",
     "one_line",
     "plural",
+    "published_text",
     "quantity_text",
     "result_quantity",
     "scalar_text",
@@ -62,7 +64,7 @@ _STATISTICS: Final = {
     "peak": "peak of the sweep",
 }
 _NAMES: Final = {
-    "ttft": "TTFT", "kv": "KV", "moe": "MoE", "cuda": "CUDA", "cpu": "CPU", "os": "OS", "tp": "TP", "pp": "PP",
+    "ttft": "TTFT", "rt": "RT", "l2": "L2", "mb": "MB", "mig": "MIG", "api": "API", "gpu": "GPU", "kv": "KV", "moe": "MoE", "cuda": "CUDA", "cpu": "CPU", "os": "OS", "tp": "TP", "pp": "PP",
     "dp": "DP", "ep": "EP", "dcp": "DCP", "lan": "LAN", "slo": "SLO", "pcie": "PCIe", "soc": "SoC",
 }  # fmt: skip
 
@@ -121,6 +123,11 @@ def scalar_text(value: object) -> str:
     return str(value)
 
 
+def published_text(source: Source) -> str:
+    """Return when a source was published, in its own words where only part of the date is known."""
+    return source.published_as or (source.published.isoformat() if source.published else "")
+
+
 def unit_symbol(symbol: str) -> str:
     """Return what is printed behind a number: nothing for ratios and counts."""
     unit = UNITS.get(symbol)
@@ -157,7 +164,7 @@ def statistic_words(result: Result) -> str:
     """Return which statistic a result is, and over how many runs."""
     statistic = _STATISTICS[result.statistic] if result.statistic else "statistic " + NOT_STATED
     if result.repeats and result.repeats > 1:
-        return f"{statistic} over {plural(result.repeats, 'run')}"
+        return f"{statistic}, {plural(result.repeats, 'run')}"
     return statistic
 
 

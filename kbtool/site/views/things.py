@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from kbtool.schema import Accelerator, Engine, Gotcha, Interconnect, Model, Record, Source
 from kbtool.schema.things import Bandwidth, Checkpoint, Compute, LinkFact, Price
-from kbtool.site.views.base import Citations, Context, external
+from kbtool.site.views.base import Citations, Context, citations_of, external
 from kbtool.site.views.facts import Group, Item, fact_item, features, figure_item, plain_item, present
 from kbtool.site.views.page import Common, common_of
 from kbtool.site.views.setup import omission_item
-from kbtool.site.views.text import counted, words
+from kbtool.site.views.text import counted, published_text, words
 
 __all__ = ["ThingView", "thing_view"]
 
@@ -28,9 +28,9 @@ class ThingView:
     """Paragraphs with a heading each; a gotcha's symptom and cause."""
 
 
-def thing_view(record: Record, context: Context) -> ThingView:
-    """Return the page of any record that is no benchmark."""
-    citations = Citations([each.source for each in record.sources])
+def thing_view(record: Record, context: Context, *, whole: bool = False) -> ThingView:
+    """Return the page of any record that is no benchmark; `whole` for the page that holds its evidence."""
+    citations = citations_of(record, context, whole=whole)
     groups = tuple([each for each in _GROUPS[type(record)](record, context, citations) if each.items])
     story = _story(record, citations) if isinstance(record, Gotcha) else ()
     other = _gaps(record, context, citations)
@@ -52,7 +52,8 @@ def _gaps(record: Record, context: Context, citations: Citations) -> tuple[Item,
     """Return what the sources of a thing leave out."""
     rows = [omission_item(each.field, each, context, citations) for each in record.omitted_by_source]
     rows += [
-        Item(each.field, words(each.reason), gap="gap", notes=(each.note,) if each.note else ()) for each in record.gaps
+        Item(each.field, words(each.reason), gap="gap", notes=(each.note,) if each.note else ())
+        for each in record.gaps
     ]
     return tuple(rows)
 
@@ -92,19 +93,33 @@ def _accelerator(record: Accelerator, context: Context, citations: Citations) ->
             figure_item("Memory clock", memory.clock_mhz, "MHz", citations),
         )),
     )  # fmt: skip
-    for sparsity, title in (("dense", "Compute, dense"), ("sparse", "Compute, sparse"), ("unstated", "Compute, sparsity not stated")):
-        yield Group(title, tuple([_compute(each, citations) for each in record.compute if each.sparsity == sparsity]), _SPARSITY_NOTES[sparsity])
+    for sparsity, title in (
+        ("dense", "Compute, dense"),
+        ("sparse", "Compute, sparse"),
+        ("unstated", "Compute, sparsity not stated"),
+    ):
+        yield Group(
+            title,
+            tuple([_compute(each, citations) for each in record.compute if each.sparsity == sparsity]),
+            _SPARSITY_NOTES[sparsity],
+        )
     yield Group("Units", present(features(record.units, citations)))
     yield Group(
         "Power",
         present((
-            figure_item("As sold", power.default_w, "W", citations),
+            figure_item("Power as sold", power.default_w, "W", citations),
             figure_item("Lowest limit", power.min_limit_w, "W", citations),
             figure_item("Highest limit", power.max_limit_w, "W", citations),
         )),
     )  # fmt: skip
-    yield Group("Links", tuple([row for each in record.interconnects for row in _link_fact(each, context, citations)]))
-    yield Group("Prices seen", tuple([_price(each, citations) for each in record.prices]), "Seen by somebody at some time; never a current price." if record.prices else "")
+    yield Group(
+        "Links", tuple([row for each in record.interconnects for row in _link_fact(each, context, citations)])
+    )
+    yield Group(
+        "Prices seen",
+        tuple([_price(each, citations) for each in record.prices]),
+        "Seen by somebody at some time; never a current price." if record.prices else "",
+    )
 
 
 _SPARSITY_NOTES: Final = {
@@ -160,14 +175,19 @@ def _interconnect(record: Interconnect, _context: Context, citations: Citations)
         )),
     )  # fmt: skip
     for measured, title in ((False, "Bandwidth by specification"), (True, "Bandwidth as measured")):
-        yield Group(title, tuple([_bandwidth(each, citations) for each in record.bandwidth if each.measured == measured]))
+        yield Group(
+            title,
+            tuple([_bandwidth(each, citations) for each in record.bandwidth if each.measured == measured]),
+        )
     uses = [fact_item("Source", each, citations) for each in record.notes_on_use]
     yield Group("In inference", present(uses))
 
 
 def _bandwidth(bandwidth: Bandwidth, citations: Citations) -> Item:
     direction = "direction not stated" if bandwidth.direction == "unstated" else words(bandwidth.direction)
-    row = figure_item(f"{words(bandwidth.scope).capitalize()}, {direction}", bandwidth.gb_s, "GB/s", citations)
+    row = figure_item(
+        f"{words(bandwidth.scope).capitalize()}, {direction}", bandwidth.gb_s, "GB/s", citations
+    )
     assert row is not None
     conditions = (bandwidth.conditions,) if bandwidth.conditions else ()
     return row._replace(notes=(*conditions, *row.notes))
@@ -177,7 +197,9 @@ def _bandwidth(bandwidth: Bandwidth, citations: Citations) -> Item:
 
 
 def _engine(record: Engine, _context: Context, citations: Citations) -> Iterator[Group]:
-    repository = Item("Repository", link=external(record.repository, record.repository)) if record.repository else None
+    repository = (
+        Item("Repository", link=external(record.repository, record.repository)) if record.repository else None
+    )
     yield Group(
         "Identity",
         present((
@@ -188,7 +210,9 @@ def _engine(record: Engine, _context: Context, citations: Citations) -> Iterator
         )),
     )  # fmt: skip
     yield Group("What it can do", present(features(record.features, citations)))
-    yield Group("What a client can read from a running server", present(features(record.endpoints, citations)))
+    yield Group(
+        "What a client can read from a running server", present(features(record.endpoints, citations))
+    )
 
 
 def _model(record: Model, _context: Context, citations: Citations) -> Iterator[Group]:
@@ -286,7 +310,7 @@ def _source(record: Source, context: Context, _citations: Citations) -> Iterator
             plain_item("Publisher", record.publisher),
             plain_item("Author", record.author),
             plain_item("Interest", words(record.interest)),
-            plain_item("Published", record.published_as or (record.published.isoformat() if record.published else None)),
+            plain_item("Published", published_text(record)),
             plain_item("Read on", record.accessed.isoformat()),
             plain_item("Independence group", record.group, code=True),
         )),
@@ -332,10 +356,14 @@ _GROUPS: Final[dict[type[Record], Callable[[Any, Context, Citations], Iterator[G
     Gotcha: _gotcha,
 }
 _FACTS: Final[dict[type[Record], Callable[[Sequence[Group], Any], tuple[Item, ...]]]] = {
-    Accelerator: lambda groups, _: _pick(groups, "Capacity", "Peak bandwidth", "As sold", "Architecture"),
+    Accelerator: lambda groups, _: _pick(
+        groups, "Capacity", "Peak bandwidth", "Power as sold", "Architecture"
+    ),
     Interconnect: lambda groups, _: _pick(groups, "Joins", "Generation", "Latency", "Devices in one domain"),
     Engine: lambda groups, _: _pick(groups, "Maintainer", "Licence", "First release"),
-    Model: lambda groups, _: _pick(groups, "Parameters", "Active per token", "Longest context", "Architecture"),
+    Model: lambda groups, _: _pick(
+        groups, "Parameters", "Active per token", "Longest context", "Architecture"
+    ),
     Source: lambda groups, _: _pick(groups, "What it is", "Publisher", "Interest", "Published"),
     Gotcha: lambda _, record: (Item("Kind of trap", words(record.trap_class)),),
 }

@@ -1,19 +1,18 @@
 """How far to trust a record: its derived status, what it lacks for the next one, and its confidence."""
 
+from collections import Counter
 from typing import NamedTuple
 
 from markupsafe import Markup
 
 from kbtool.analysis import confidence as rubric
-from kbtool.analysis.completeness import Completeness, completeness, missing
 from kbtool.schema import Benchmark, Record
 from kbtool.site import charts
-from kbtool.site.cards import Card
 from kbtool.site.views.base import Context
 from kbtool.site.views.text import plural, words
-from kbtool.vocab.terms import Interest, members
+from kbtool.vocab.terms import Interest
 
-__all__ = ["ConfidenceView", "Reason", "TrustView", "trust_of"]
+__all__ = ["ConfidenceView", "Disclosure", "Reason", "TrustView", "trust_of"]
 
 
 class Reason(NamedTuple):
@@ -39,6 +38,15 @@ class ConfidenceView(NamedTuple):
     differs_because: str
 
 
+class Disclosure(NamedTuple):
+    """How many of the fields that it is asked for a benchmark gives, explains, or passes over."""
+
+    asked: int
+    given: int
+    explained: int
+    missing: int
+
+
 class TrustView(NamedTuple):
     """Status and confidence."""
 
@@ -47,7 +55,7 @@ class TrustView(NamedTuple):
     next_level: str
     reviewed_by: str
     confidence: ConfidenceView | None
-    completeness: Completeness | None
+    disclosure: Disclosure | None
 
 
 def trust_of(record: Record, context: Context) -> TrustView:
@@ -59,7 +67,7 @@ def trust_of(record: Record, context: Context) -> TrustView:
         next_level={"draft": "reviewed", "reviewed": "verified"}.get(status, ""),
         reviewed_by=f"{review.reviewer}, {review.reviewed.isoformat()}" if review else "",
         confidence=_confidence(record, context),
-        completeness=completeness(record) if isinstance(record, Benchmark) else None,
+        disclosure=_disclosure(context) if context.accounts else None,
     )
 
 
@@ -67,11 +75,12 @@ def _lacks(record: Record, context: Context) -> tuple[str, ...]:
     """Say in a few words what a reviewer would ask for; `kbtool why` says it in full."""
     found = []
     if isinstance(record, Benchmark):
-        unseen = len(missing(record))
+        unseen = sum(each.state == "missing" for each in context.accounts)
         if unseen:
             found.append(f"{plural(unseen, 'field')} nobody has looked for")
         bare = sum(
-            each.basis == "stated" and all(one.quote is None for one in each.evidence) for each in record.results
+            each.basis == "stated" and all(one.quote is None for one in each.evidence)
+            for each in record.results
         )
         if bare:
             found.append(f"{plural(bare, 'result')} without a quote")
@@ -83,6 +92,12 @@ def _lacks(record: Record, context: Context) -> tuple[str, ...]:
         found.append(f"{plural(len(record.exceptions), 'finding')} excepted for a while")
     found.append("a review that fits its text" if context.review else "a review by a second person")
     return tuple(found)
+
+
+def _disclosure(context: Context) -> Disclosure:
+    states = Counter(each.state for each in context.accounts)
+    explained = states["omitted_by_source"] + states["gap"]
+    return Disclosure(len(context.accounts), states["given"], explained, states["missing"])
 
 
 def _confidence(record: Record, context: Context) -> ConfidenceView | None:
@@ -121,13 +136,13 @@ def _stated_only(record: Record) -> ConfidenceView | None:
         return None
     reasons = tuple([Reason(code, words(code), False, "") for code in stated.reasons])
     meter = charts.meter(stated.score, stated.label)
-    return ConfidenceView(f"{stated.score:f}", stated.label, True, meter, reasons, "", stated.differs_because or "")
+    return ConfidenceView(
+        f"{stated.score:f}", stated.label, True, meter, reasons, "", stated.differs_because or ""
+    )
 
 
 def _interest(record: Benchmark, context: Context) -> Interest | None:
     """Return what the publisher of the primary source gains from the figures, where it is known."""
-    primary = next((each.source for each in record.sources if each.role == "primary"), "")
-    card: Card | None = context.find(primary) if primary else None
-    if card is None or card.source is None:
-        return None
-    return next((each for each in members(Interest) if each == card.source.interest), None)  # type: ignore[return-value]
+    primary = next((each.source for each in record.sources if each.role == "primary"), None)
+    card = context.find(primary) if primary else None
+    return card.source.interest if card is not None and card.source is not None else None
