@@ -280,7 +280,7 @@ def _benchmark(index: int, chance: random.Random) -> Value:
         "headline": results[0]["id"],
         "results": results,
         "tags": ["generated"],
-        "notes": " ".join(chance.sample(_SENTENCES, 6)),
+        "notes": " ".join([*chance.sample(_SENTENCES, 5), f"The log of the run is called {_word(chance)}."]),
     }  # fmt: skip
 
 
@@ -290,7 +290,6 @@ def _system(chance: random.Random, accelerator: _AcceleratorFacts, count: int) -
         "basis": "stated",
         "role": "host_link",
         "traffic_shown": True,
-        "notes": " ".join([*chance.sample(_SENTENCES, 5), f"The log of the run is called {_word(chance)}."]),
     }
     return {
         "accelerator": f"accelerators/{accelerator.id}",
