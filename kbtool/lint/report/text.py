@@ -1,5 +1,6 @@
 """A report for a person at a terminal: two lines a finding, and one that sums up."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from kbtool.escape import terminal
@@ -10,14 +11,20 @@ __all__ = ["finding_lines", "plural", "summary", "text"]
 
 
 def text(report: Report, *, limit: int) -> str:
-    """Return the report; of more than `limit` findings the worst are shown, in the order of the files."""
-    shown = report.findings
-    if limit and len(shown) > limit:
-        shown = tuple(sorted(report.by_severity()[:limit], key=Finding.sort_key))
+    """Return the report; of more than `limit` findings the worst are shown, in the order of the files.
+
+    Remarks of the grade info are counted by rule and not listed, unless `limit` is 0: they ask for nothing now.
+    """
+    asked = [each for each in report.by_severity() if not limit or each.severity != "info"]
+    shown = sorted(asked[:limit] if limit else asked, key=Finding.sort_key)
     lines = [line for finding in shown for line in finding_lines(finding, terminal)]
-    hidden = len(report.findings) - len(shown)
-    if hidden:
-        lines.append(f"{hidden} more: `--limit 0` shows all, `--format json` holds all")
+    remarks = Counter(f"{each.code} {each.name}" for each in report.findings if each.severity == "info")
+    if limit and remarks:
+        lines.append(
+            "not shown: " + ", ".join(f"{name} ({number})" for name, number in sorted(remarks.items()))
+        )
+    if len(asked) > len(shown):
+        lines.append(f"{len(asked) - len(shown)} more: `--limit 0` shows all, `--format json` holds all")
     lines.append(summary(report))
     return "\n".join(lines)
 
