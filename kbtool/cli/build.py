@@ -30,12 +30,19 @@ def build(
     ] = None,
     root: RootOption = None,
 ) -> None:
-    """Build the whole site. Only files whose bytes change are written."""
+    """Build the whole site. Only files whose bytes change are written.
+
+    What lint found is shown on the pages of the records concerned; it does not stop the build.
+    """
+    from kbtool import lint
+
     site = _site()
     project = find_root(root)
     folder = (out or project / "build" / "site").resolve()
+    with progress("Checking records") as advance:
+        findings = lint.run(project, progress=advance).findings
     with progress("Building pages") as advance:
-        report = site.build(project, folder, progress=advance, site_url=site_url)
+        report = site.build(project, folder, progress=advance, site_url=site_url, findings=findings)
     say(report.summary())
     say(f"The site is in {folder}")
     say(

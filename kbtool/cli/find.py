@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from kbtool.analysis.rows import Cell, Row
 from kbtool.cli.console import complain, console, find_root, say
 from kbtool.cli.options import RootOption
 from kbtool.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    # The models behind it take as long to import as a whole lint run over an unchanged project.
+    from kbtool.analysis.rows import Cell, Row
 
 __all__ = ["find"]
 
@@ -117,7 +120,7 @@ def find(
         raise typer.Exit(ExitCode.FINDINGS)
 
 
-def _matching_rows(root: object, kind: KindName, words: Sequence[str]) -> list[Row]:
+def _matching_rows(root: object, kind: KindName, words: Sequence[str]) -> "list[Row]":
     from kbtool.analysis.query import matches_words
     from kbtool.analysis.rows import rows_of
     from kbtool.store import load
@@ -146,7 +149,7 @@ def _columns(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _print(rows: Sequence[Row], columns: Sequence[str], output: Format) -> None:
+def _print(rows: "Sequence[Row]", columns: Sequence[str], output: Format) -> None:
     if output is Format.JSON:
         say(json.dumps([{name: _json(row.cells.get(name)) for name in columns} for row in rows], indent=2))
         return
@@ -162,7 +165,7 @@ def _print(rows: Sequence[Row], columns: Sequence[str], output: Format) -> None:
     _print_table(rows, columns)
 
 
-def _print_table(rows: Sequence[Row], columns: Sequence[str]) -> None:
+def _print_table(rows: "Sequence[Row]", columns: Sequence[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -187,11 +190,11 @@ def _print_table(rows: Sequence[Row], columns: Sequence[str]) -> None:
     console().print(table)
 
 
-def _plain(cell: Cell) -> str | int | Decimal | bool | None:
+def _plain(cell: "Cell") -> str | int | Decimal | bool | None:
     return cell.isoformat() if isinstance(cell, date) else cell
 
 
-def _json(cell: Cell) -> str | int | float | bool | None:
+def _json(cell: "Cell") -> str | int | float | bool | None:
     """Return a cell as JSON has it; a decimal that a float cannot hold exactly does not occur by the number limits."""
     if isinstance(cell, Decimal):
         return int(cell) if cell == cell.to_integral_value() else float(cell)

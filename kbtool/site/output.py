@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from kbtool.errors import UsageError
 from kbtool.site.products import Product, ready
 from kbtool.site.state import Written
 from kbtool.store.atomic import TEMPORARY_SUFFIX
@@ -23,6 +24,7 @@ __all__ = ["Folder", "Target"]
 
 MANIFEST: Final = "manifest.json"
 """Lists every other file of the site with its size and hash."""
+_EMPTY_MANIFEST: Final = b'{"format":1,"files":{}}\n'
 _FILE_MODE: Final = 0o644
 _FOLDER_MODE: Final = 0o755
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -35,6 +37,28 @@ class Folder:
         self._root = str(root)
         self._made: set[str] = set()
         self._make_folder(self._root)
+        self._claim()
+
+    def _claim(self) -> None:
+        """Mark an empty folder as the site's own.
+
+        Raises:
+            UsageError: The folder holds something else; a build removes whatever it did not make.
+        """
+        if not os.listdir(self._root):
+            self.write(MANIFEST, _EMPTY_MANIFEST)
+        elif not self._has_manifest():
+            raise UsageError(
+                f"{self._root} is not empty and holds no site of kbtool: a build removes every file that is not part"
+                " of the site; give a new or an empty folder"
+            )
+
+    def _has_manifest(self) -> bool:
+        try:
+            manifest = json.loads(Path(self._root, MANIFEST).read_bytes())
+        except (OSError, ValueError):
+            return False
+        return isinstance(manifest, dict) and manifest.keys() == {"format", "files"}
 
     def is_intact(self, path: str, known: Written) -> bool:
         """Return whether the file is there as it was written."""
