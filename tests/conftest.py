@@ -1,12 +1,23 @@
-"""What every test may use: golden files, a Chromium, and Hypothesis without a stopwatch."""
+"""What every test may use: golden files, a browser, and Hypothesis without a stopwatch."""
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 ROOT = Path(__file__).resolve().parent.parent
+
+CHROMIUM_FLAGS: Final = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)  # fmt: skip
+"""Without a GPU, without a sandbox that containers cannot have, and without any host but this one."""
 
 # Machines are shared and slow at times: a property fails on a wrong value, never on a slow one.
 settings.register_profile("kbtool", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -41,3 +52,14 @@ def chromium() -> Path:
     if found.returncode != 0:
         pytest.fail(found.stderr.strip(), pytrace=False)
     return Path(found.stdout.strip())
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: Path) -> Iterator["Browser"]:
+    """Start one Chromium for all tests: Playwright allows no second one in a process."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=str(chromium), args=list(CHROMIUM_FLAGS))
+        yield started
+        started.close()

@@ -75,7 +75,7 @@ class Checker:
         found += map(Found, surface_findings(text, file))
         if loaded.record is None:
             return Checked(tuple(found), None, frozenset())
-        view = FileView(file.relative, file.kind, text, loaded.value)
+        view = FileView(file.relative, file.kind, text, loaded.value, loaded.record)
         problems = list(self._problems(loaded.record, view))
         if problems:
             found += found_in(file.relative, loaded.data, problems)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from sys import intern
 from typing import Any, Final
@@ -80,32 +80,54 @@ def collect_facts(record: StrictModel, view: FileView, *, ref: str, sha256: str)
         record.names if isinstance(record, Accelerator | Engine | Interconnect | Model) else (),
         references,
         [SourceFact(each.source, each.role, each.group) for each in record.sources],
-        list(_paragraphs(view)),
+        list(_paragraphs(value)),
         list(_measurements(record, value)) if isinstance(record, Benchmark) else (),
         [ExceptionFact(each.rule, each.at or "", each.until.isoformat()) for each in record.exceptions],
     )
 
 
-def _paragraphs(view: FileView) -> Iterator[Paragraph]:
+def _paragraphs(value: Mapping[str, Any]) -> Iterator[Paragraph]:
     """Yield the long paragraphs in our own words."""
-    for pointer, text in view.strings:
-        if len(text) < SHORTEST_PARAGRAPH or pointer.rpartition("/")[2] in _QUOTING_KEYS:
-            continue
+    texts: list[tuple[_Way, str]] = []
+    _add_long_texts(value, (), texts)
+    for way, text in texts:
         for paragraph in text.split("\n\n"):
             words = " ".join(paragraph.casefold().split())
             if len(words) >= SHORTEST_PARAGRAPH:
-                yield Paragraph(pointer, _hash(words))
+                yield Paragraph(_pointer(way), _hash(words))
+
+
+_Way = tuple[Any, ...]
+"""Where a value stands: the way to what holds it, and its key there. Few of them become pointers."""
+
+
+def _add_long_texts(value: Mapping[str, Any], way: _Way, found: list[tuple[_Way, str]]) -> None:
+    for key, inner in value.items():
+        kind = type(inner)
+        if kind is str:
+            if len(inner) >= SHORTEST_PARAGRAPH and key not in _QUOTING_KEYS:
+                found.append(((way, key), inner))
+        elif kind is dict:
+            _add_long_texts(inner, (way, key), found)
+        elif kind is list:
+            for index, each in enumerate(inner):
+                if type(each) is dict:
+                    _add_long_texts(each, ((way, key), index), found)
+
+
+def _pointer(way: _Way) -> str:
+    return f"{_pointer(way[0])}/{way[1]}" if way else ""
 
 
 def _measurements(record: Benchmark, value: Mapping[str, Any]) -> Iterator[Measurement]:
-    setup = repr([_conditions(value.get(section)) for section in _SETUP])
+    setup = _hash(repr([_conditions(value.get(section)) for section in _SETUP]))
     for index, (result, plain) in enumerate(zip(record.results, value["results"], strict=True)):
         first = result.evidence[0]
-        conditions = [result.metric, result.statistic, _conditions(plain["at"]), plain.get("with")]
+        conditions = (setup, result.metric, result.statistic, _conditions(plain["at"]), plain.get("with"))
         yield Measurement(
             f"/results/{index}",
             result.metric,
-            _hash(f"{setup}{conditions!r}"),
+            _hash(repr(conditions)),
             _hash(f"{first.source}\n{first.locator}\n{first.quote}\n{result.metric}"),
             _figure(result),
             result.standing,
@@ -113,10 +135,18 @@ def _measurements(record: Benchmark, value: Mapping[str, Any]) -> Iterator[Measu
 
 
 def _conditions(section: Any) -> Any:
-    """Return what a section says about the run, in any order, without how its source words it."""
+    """Return what a section says about the run, in any order of its keys, without how its source words it."""
     if not isinstance(section, dict):
         return section
-    return [(key, section[key]) for key in sorted(section) if not key.endswith(_ABOUT_THE_SOURCE)]
+    keys, names = _telling_keys(tuple(section))
+    return [names, *[section[key] for key in keys]]
+
+
+@lru_cache(maxsize=4096)
+def _telling_keys(keys: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """Return those of a section's keys that are about the run, in order, and all of them as one text."""
+    telling = tuple(sorted(key for key in keys if not key.endswith(_ABOUT_THE_SOURCE)))
+    return telling, " ".join(telling)
 
 
 def _figure(result: Result) -> str:

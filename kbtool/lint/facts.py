@@ -189,8 +189,12 @@ class Facts:
     def nearest(self, ref: str) -> str | None:
         """Return the existing reference of the same kind that `ref` may have meant."""
         record, hash_mark, result = ref.partition("#")
-        folder = record.partition("/")[0]
-        found = nearest(record, self._refs_by_folder.get(folder, ()))
+        if (
+            record not in self._nearest
+        ):  # many records may share one dead reference, and a search takes a while
+            folder = record.partition("/")[0]
+            self._nearest[record] = nearest(record, self._refs_by_folder.get(folder, ()))
+        found = self._nearest[record]
         return f"{found}{hash_mark}{result}" if found else None
 
     def status(self, ref: str) -> str:
@@ -242,6 +246,10 @@ class Facts:
         for record in self.records.values():
             found.setdefault(record.kind, []).append(record)
         return {kind: tuple(each) for kind, each in found.items()}
+
+    @cached_property
+    def _nearest(self) -> dict[str, str | None]:
+        return {}
 
     @cached_property
     def _refs(self) -> frozenset[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeVar, overload
 
+from kbtool.analysis.parts import prose
 from kbtool.schema import Record
 from kbtool.schema.base import StrictModel
 
@@ -70,11 +71,27 @@ class FileView:
     """The file decoded, comments included."""
     value: Mapping[str, Any]
     """The data as parsed, before the model."""
+    record: StrictModel | None = None
 
     @cached_property
     def strings(self) -> tuple[tuple[str, str], ...]:
         """Every text value with its JSON pointer, in the order of the file; keys are not among them."""
         return tuple(strings(self.value))
+
+    @cached_property
+    def prose(self) -> tuple[tuple[str, str], ...]:
+        """Every text in our own words with its JSON pointer, in the order of the model."""
+        return tuple(prose(self.record)) if self.record is not None else ()
+
+    @cached_property
+    def lowered_prose(self) -> str:
+        """The prose in lower case: a look for a word in it is cheaper than a search for a pattern."""
+        return "\n".join([text for _, text in self.prose]).lower()
+
+    @cached_property
+    def lowered_text(self) -> str:
+        """The file in lower case."""
+        return self.text.lower()
 
     @cached_property
     def unusual_addresses(self) -> tuple[tuple[str, str], ...]:

@@ -19,7 +19,7 @@ from kbtool.store.files import RecordFile, discover, read
 from kbtool.store.read import digest_of, read_file, ref_of
 from kbtool.store.references import outgoing
 
-__all__ = ["Files", "Library", "SourceFile", "read_files"]
+__all__ = ["CardCache", "Files", "Library", "SourceFile", "read_files"]
 
 
 class SourceFile(NamedTuple):
@@ -59,18 +59,45 @@ def read_files(root: Path) -> Files:
     return Files(ordered, tuple(sorted(findings, key=Finding.sort_key)))
 
 
+class CardCache:
+    """Cards by the path of their record: as text, for the state, and as they are used."""
+
+    def __init__(self, stored: Mapping[str, CachedCard]) -> None:
+        self._stored = dict(stored)
+        self._cards: dict[str, Card] = {}
+        self.new: dict[str, CachedCard] = {}
+        """What was put in since the cache was saved."""
+
+    def find(self, path: str, key: str) -> Card | None:
+        """Return the card that was made from what the key says."""
+        stored = self._stored.get(path)
+        if stored is None or stored.key != key:
+            return None
+        card = self._cards.get(path)
+        if card is None:
+            card = self._cards[path] = Card.from_row(stored.card)
+        return card
+
+    def put(self, path: str, key: str, card: Card, words: str) -> None:
+        """Keep a card and the words of its record's prose."""
+        self._cards[path] = card
+        self._stored[path] = self.new[path] = CachedCard(key, card.to_row(), words)
+
+    def stored(self, path: str) -> CachedCard:
+        """Return a card as text."""
+        return self._stored[path]
+
+
 class Library:
     """The records of one state of the files. Cards are at hand; whole records are read when asked for."""
 
-    def __init__(self, root: Path, files: Files, cached: Mapping[str, CachedCard]) -> None:
+    def __init__(self, root: Path, files: Files, cache: CardCache) -> None:
         self._root = root
         self._files = {each.ref: each for each in files.found}
-        self._cached = cached
+        self._cache = cache
         self._records: dict[str, Record] = {}
         self.findings: list[Finding] = list(files.findings)
         """What keeps files from being records."""
-        self.new_cards: dict[str, CachedCard] = {}
-        """Cards that were made now, by path of the record."""
         self.words: dict[str, str] = {}
         """Reference -> words of the record's prose, joined by blanks."""
         self.cards: dict[str, Card] = {}
@@ -81,10 +108,10 @@ class Library:
         self._row_digests: dict[str, str] = {}
         self._incoming: dict[str, tuple[Incoming, ...]] = {}
 
-    def read(self, progress: Callable[[int], None]) -> None:
+    def read(self, step: Callable[[], None]) -> None:
         """Make every card, from the cache where the file is the one that it was made from."""
-        for done, (ref, source) in enumerate(self._files.items()):
-            progress(done)
+        for ref, source in self._files.items():
+            step()
             if source.file.kind == "withdrawn":
                 self._read_stone(ref)
             elif source.file.kind != "review":
@@ -168,8 +195,8 @@ class Library:
 
     def _read_card(self, ref: str, source: SourceFile) -> None:
         path = source.file.relative
-        cached = self._cached.get(path)
-        if cached is None or cached.key != self._key(ref, source.digest):
+        card = self._cache.find(path, self._key(ref, source.digest))
+        if card is None:
             loaded = read_file(source.file)
             if not isinstance(loaded.record, Record):
                 self.findings += loaded.findings
@@ -178,13 +205,11 @@ class Library:
             card = self._card(ref, loaded.record)
             words = " ".join(sorted(words_of("\n".join(_texts(loaded.value)))))
             # The digest of what was read now: the file may have changed since it was looked at.
-            cached = CachedCard(self._key(ref, loaded.digest), card.to_row(), words)
-            self.new_cards[path] = cached
-        else:
-            card = Card.from_row(cached.card)
+            self._cache.put(path, self._key(ref, loaded.digest), card, words)
+        stored = self._cache.stored(path)
         self.cards[ref] = card
-        self.words[ref] = cached.words
-        self._card_digests[ref] = key_of(cached.card)
+        self.words[ref] = stored.words
+        self._card_digests[ref] = key_of(stored.card)
 
     def _key(self, ref: str, digest: str) -> str:
         review = self._files.get(f"reviews/{ref}")

@@ -65,7 +65,7 @@ class RecordPages:
             yield Product(path, key, partial(self._results_page, card, number, path))
         if card.evidence_apart:
             yield Product(evidence_page(ref), key, partial(self._evidence_page, card))
-        yield from self._usage_products(card, key)
+        yield from self._usage_products(card)
         digest = self.library.digest(ref)
         yield Product(record_json(ref), key_of(digest, card.status), partial(self._json, card))
         yield Product(raw_path(ref), digest, partial(self.library.data, ref))
@@ -131,13 +131,16 @@ class RecordPages:
         body = render("evidence", path, c=view.common, title=title, of=context.link(card.ref))
         return self._wrapped(card, path, title, body)
 
-    def _usage_products(self, card: Card, key: str) -> Iterator[Product]:
-        """Yield the pages that continue long lists of who uses a record."""
+    def _usage_products(self, card: Card) -> Iterator[Product]:
+        """Yield the pages of long lists of who uses a record; a key is of the rows of its page alone."""
         incoming = self.library.incoming(card.ref)
         if len(incoming) <= ROWS_AT_FIRST:
             return
         for plan in usage_plans(card, incoming):
+            frame = (self.shell.fingerprint, card.title, card.status, str(len(plan.cards)))
             for number in range(1, plan.pages + 1):
+                rows = (self.library.row_digest(each.ref) for each in plan.rows(number))
+                key = key_of(*frame, rows)
                 yield Product(plan.path(number), key, partial(self._usage_page, plan, number))
 
     def _usage_page(self, plan: UsagePlan, number: int) -> bytes:

@@ -116,7 +116,12 @@ function setUpScrollers() {
 
 // A link into a closed <details> opens it.
 function openTarget() {
-  const id = decodeURIComponent(location.hash.slice(1));
+  let id = location.hash.slice(1);
+  try {
+    id = decodeURIComponent(id);
+  } catch (error) {
+    // Not percent-encoded: the name is meant as it stands.
+  }
   const target = id && document.getElementById(id);
   const closed = target && target.closest("details:not([open])");
   if (closed) closed.open = true;

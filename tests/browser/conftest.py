@@ -1,4 +1,4 @@
-"""What the tests in a browser share: two built sites on loopback, one Chromium, and a witness for each page."""
+"""What the tests in a browser share: two built sites on loopback, and a witness for each page."""
 
 import shutil
 from collections.abc import Iterator
@@ -15,7 +15,6 @@ from playwright.sync_api import (
     Dialog,
     Page,
     Request,
-    sync_playwright,
 )
 
 from kbtool import site
@@ -24,11 +23,6 @@ from tests.support.hostile import Payload, payloads, write_corpus
 from tests.support.webserver import serving
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
-FLAGS: Final = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-)  # fmt: skip
-"""Without a GPU, without a sandbox that containers cannot have, and without any host but this one."""
 ADDRESS: Final = "https://example.org/kb/"
 """Where the sites say that they are published."""
 PATIENCE_MS: Final = 30_000
@@ -96,15 +90,6 @@ class OpenContext(Protocol):
 
     def __call__(self, site: BuiltSite, **options: Any) -> tuple[BrowserContext, Witness]:
         """Return the context and its witness."""
-
-
-@pytest.fixture(scope="session")
-def browser(chromium: Path) -> Iterator[Browser]:
-    """Start one Chromium for all tests."""
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(chromium), args=list(FLAGS))
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pytest
 
-from kbtool.findings import Finding
 from kbtool.analysis.completeness import accounts
+from kbtool.findings import Finding
 from kbtool.schema import MODELS, Benchmark, Record
 from kbtool.site.builder import Builder, BuildReport
 from kbtool.site.cards import Card, card_of

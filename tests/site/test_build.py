@@ -1,11 +1,13 @@
 """A build makes what changed, all of it and nothing else, and ends with the folder that a first build makes."""
 
 import json
+import os
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from defusedxml.ElementTree import fromstring
 
 from kbtool.errors import UsageError
 from kbtool.findings import Finding
@@ -50,30 +52,37 @@ def test_a_second_build_writes_nothing(project: Path, monkeypatch: pytest.Monkey
 
 
 def break_record(project: Path) -> None:
+    """Leave a file that is no YAML."""
     (project / ENGINE).write_text("x: [\n", encoding="utf-8")
 
 
 def remove_record(project: Path) -> None:
+    """Take an engine away that others name."""
     (project / ENGINE).unlink()
 
 
 def rename_engine(project: Path) -> None:
+    """Give an engine another title."""
     edit(project, ENGINE, "title: FastServe", "title: QuickServe")
 
 
 def retract(project: Path) -> None:
+    """Take a record back."""
     edit(project, f"records/{RICH}.yaml", "status: draft", "status: retracted\nstatus_reason: Wrong.")
 
 
 def change_title(project: Path) -> None:
+    """Give a benchmark another title."""
     edit(project, f"records/{RICH}.yaml", "FastServe on 8x", "FastServe over 8x")
 
 
 def drop_review(project: Path) -> None:
+    """Make a reviewed record a draft again."""
     (project / "records/reviews/benchmarks/ev-fastserve-demo-8xa1-p2p.yaml").unlink()
 
 
 def drop_evidence(project: Path) -> None:
+    """Name a record where one of its results was named."""
     edit(project, "records/gotchas/graph-collapse.yaml", '#only"', '"')
 
 
@@ -177,8 +186,6 @@ def test_the_manifest_lists_every_other_file(project: Path, monkeypatch: pytest.
 
 def test_modes_do_not_depend_on_the_umask(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are readable by all, and nothing else."""
-    import os
-
     before = os.umask(0o077)
     try:
         the_build(project, monkeypatch)
@@ -263,13 +270,11 @@ def _resolved(path: Path) -> list[str]:
 
 def test_the_sitemap_needs_the_address(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without one there is none; with one it lists every page that is meant to be found."""
-    from defusedxml.ElementTree import fromstring
-
     the_build(project, monkeypatch)
     assert not (project / "out/sitemap.xml").exists()
     the_build(project, monkeypatch, site_url="https://example.org/kb/")
     tree = fromstring((project / "out/sitemap.xml").read_text(encoding="utf-8"))
-    found = {each.text for each in tree.iter() if each.tag.endswith("loc")}
+    found = {each.text or "" for each in tree.iter() if each.tag.endswith("loc")}
     assert f"https://example.org/kb/{RICH}.html" in found
     assert "https://example.org/kb/benchmarks/ev-gone.html" not in found
     assert "Sitemap: https://example.org/kb/sitemap.xml" in (project / "out/robots.txt").read_text(

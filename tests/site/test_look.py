@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from markupsafe import Markup
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from kbtool.site.search import SearchDoc, build_index, entry_of
 from kbtool.site.shell import Crumb, PageParts, Shell, build_shell
@@ -22,8 +22,6 @@ RECORD: Final = "benchmarks/b-17.html"
 TABLE: Final = "benchmarks/index.html"
 PAGES: Final = (RECORD, TABLE, "methodology.html", "search.html", "404.html")
 HOSTILE: Final = "<img src=x onerror=alert(1)> __proto__"
-FLAGS: Final = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-                "--disable-background-networking", "--disable-component-update")  # fmt: skip
 WITNESS: Final = """
 window.kbFaults = [];
 window.alert = () => window.kbFaults.push("alert");
@@ -84,15 +82,6 @@ def write_site(shell: Shell, folder: Path) -> None:
     for path, data in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: Path) -> Iterator[Browser]:
-    """Start the browser."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(chromium), args=list(FLAGS))
-        yield browser
-        browser.close()
 
 
 def wait_for_scripts(page: Page) -> None:

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Final, Literal
 
 import yaml
 from pydantic import StringConstraints
+from pydantic.fields import FieldInfo
 
 from kbtool.schema import KINDS, MODELS
 from kbtool.schema.base import StrictModel
@@ -85,20 +86,26 @@ class _Filler:
     payload: Payload
     record_id: str
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    depth: int = 0
 
     def model(self, model: type[StrictModel]) -> dict[str, Any]:
         """Return data for every field of a model."""
-        filled = {}
-        for name, info in model.model_fields.items():
-            owners = [each.__name__ for each in model.__mro__]
-            kept = next((KEPT[owner, name] for owner in owners if (owner, name) in KEPT), None)
-            if kept is None and name == "id":
-                kept = (
-                    self.record_id if "Record" in owners else f"{model.__name__.lower()}-{next(self.numbers)}"
-                )
-            annotation = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
-            filled[info.alias or name] = kept if kept is not None else self.value(annotation)
+        self.depth += 1
+        filled = {
+            info.alias or name: self.field(model, name, info) for name, info in model.model_fields.items()
+        }
+        self.depth -= 1
         return filled
+
+    def field(self, model: type[StrictModel], name: str, info: FieldInfo) -> Any:
+        """Return the data of one field of a model."""
+        owners = [each.__name__ for each in model.__mro__]
+        for owner in owners:
+            if (owner, name) in KEPT:
+                return KEPT[owner, name]
+        if name == "id":
+            return self.record_id if "Record" in owners else f"{model.__name__.lower()}-{next(self.numbers)}"
+        return self.value(Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation)
 
     def value(self, annotation: Any, constraints: Sequence[Any] = ()) -> Any:
         """Return a value of a type, as hostile as the type allows."""
@@ -115,7 +122,8 @@ class _Filler:
 
     def _of_generic(self, origin: Any, arguments: Sequence[Any]) -> Any:
         if origin is tuple:
-            return [self.value(arguments[0]) for _ in range(2)]
+            # Two of what the record itself lists, so that lists, tables and charts are drawn; one further inside.
+            return [self.value(arguments[0]) for _ in range(2 if self.depth == 1 else 1)]
         if origin is dict:
             return {self._text(()): self.value(arguments[1])}
         assert origin is Literal

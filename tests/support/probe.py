@@ -1,10 +1,12 @@
 """What a browser made of a page: whether a text of a record became markup, a link or a script."""
 
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from playwright.sync_api import Page
 
-__all__ = ["LOOK", "look_at", "look_at_all"]
+__all__ = ["LOOK", "Parsed", "look_at", "look_at_all"]
 
 LOOK: Final = """
 function kbLook(root, base) {
@@ -31,29 +33,51 @@ function kbLook(root, base) {
 """Lists what no page of ours has: handlers, foreign elements and origins, schemes that run something."""
 
 
+@dataclass(frozen=True)
+class Parsed:
+    """A page as the browser parsed it; runs of white space are one blank."""
+
+    title: str
+    heading: str
+    missing: list[str]
+    """Which of the texts that had to be there are not."""
+    faults: list[str]
+    """What no page of ours has."""
+
+
 def look_at(page: Page) -> list[str]:
     """Return what is wrong with the page that is open."""
     found: list[str] = page.evaluate(f"() => {{ {LOOK} return kbLook(document, location.href); }}")
     return found
 
 
-def look_at_all(page: Page, paths: list[str]) -> dict[str, list[Any]]:
-    """Return title, heading, text and faults of pages, parsed by the browser and not run.
+def look_at_all(page: Page, wanted: Mapping[str, Sequence[str]]) -> dict[str, Parsed]:
+    """Return what the browser makes of pages that it parses and does not run.
 
-    The open page must be the home page of the site.
+    The open page must be in the root of the site.
+
+    Args:
+        page: The open page, from which the others are fetched.
+        wanted: Path of a page -> texts that have to be in it, white space aside.
     """
-    found: dict[str, list[Any]] = page.evaluate(
-        f"""async (paths) => {{
+    found = page.evaluate(
+        f"""async (wanted) => {{
           {LOOK}
+          const plain = (text) => text.split(/\\s+/).filter(Boolean).join(" ");
           const found = {{}};
-          for (const path of paths) {{
+          for (const [path, texts] of Object.entries(wanted)) {{
             const response = await fetch(path);
             const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
-            const texts = ["h1", "main"].map((name) => parsed.querySelector(name)?.textContent ?? "");
-            found[path] = [parsed.title, ...texts, kbLook(parsed, new URL(path, location.href).href)];
+            const text = plain(parsed.querySelector("main")?.textContent ?? "");
+            found[path] = {{
+              title: plain(parsed.title),
+              heading: plain(parsed.querySelector("h1")?.textContent ?? ""),
+              missing: texts.filter((each) => !text.includes(plain(each))),
+              faults: kbLook(parsed, new URL(path, location.href).href),
+            }};
           }}
           return found;
         }}""",
-        paths,
+        wanted,
     )
-    return found
+    return {path: Parsed(**each) for path, each in found.items()}

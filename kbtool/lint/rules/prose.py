@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kbtool.analysis.parts import prose
 from kbtool.analysis.published import thousands_removed
 from kbtool.lint.facts import Facts
 from kbtool.lint.lookup import FileView
@@ -20,16 +19,23 @@ _OMISSION: Final = re.compile(
     r"|\b(?:the )?(?:source|author|vendor) (?:does|do|did) not (?:say|state|disclose|give|mention|specify)",
     re.IGNORECASE,
 )
+_OMISSION_WORDS: Final = tuple(
+    words for who in ("source", "author", "vendor") for words in (f"by {who}", f"by the {who}", f"{who} d")
+)
 _HISTORY: Final = re.compile(
     r"\b(?:filled|corrected|updated|fixed|added|changed|edited|edit|update)(?: on| at|:)? (?:\d{4}-\d\d-\d\d)",
     re.IGNORECASE,
 )
+_HISTORY_WORDS: Final = ("filled", "corrected", "update", "fixed", "added", "changed", "edit")
 _HOUSEKEEPING: Final = re.compile(
     r"\bin this (?:repo|repository|dataset|data set|knowledge base)\b"
     r"|\b(?:this|the) (?:repo|repository|schema|field)(?:'s)? (?:records|holds|reads|means|convention)"
     r"|\bevery (?:previously[- ]filled )?record in\b",
     re.IGNORECASE,
 )
+_HOUSEKEEPING_WORDS: Final = (
+    "in this ", "repository", "this repo ", "the repo ", "repo's", "this schema", "the schema", "field", "every ",
+)  # fmt: skip
 _PLACEHOLDER: Final = re.compile(
     r"\A\W*(?:tbd|todo|fixme|xxx+|changeme|placeholder|to be determined)\W*\Z", re.IGNORECASE
 )
@@ -38,6 +44,8 @@ _PLACEHOLDER_VALUE: Final = re.compile(
 )
 """The same as a line of the file, which is cheap to look for."""
 _LOUD: Final = re.compile(r"\b(?:TBD|TODO|FIXME|XXX+)\b|\b[Ll]orem ipsum\b")
+_PLACEHOLDER_WORDS: Final = ("tbd", "todo", "fixme", "xxx", "changeme", "placeholder", "to be determined")
+_LOUD_WORDS: Final = ("tbd", "todo", "fixme", "xxx", "lorem")
 
 
 @rule("N001", "notes-too-long", severity="warning")
@@ -68,7 +76,7 @@ def notes_too_long(record: Record) -> Iterator[Problem]:
 
 
 @rule("N002", "shouting", severity="warning")
-def shouting(record: Record) -> Iterator[Problem]:
+def shouting(record: Record, view: FileView) -> Iterator[Problem]:
     """Flag four words in capitals on end.
 
     A heading in capitals inside a paragraph marks a fact that wants a field of its own.
@@ -79,7 +87,8 @@ def shouting(record: Record) -> Iterator[Problem]:
     Good:
         notes: "Basis and limits: it is easy to over-read."
     """
-    for pointer, text in prose(record):
+    del record
+    for pointer, text in view.prose:
         found = _SHOUTING.search(text)
         if found:
             yield Problem(
@@ -101,7 +110,7 @@ def omission_in_prose(record: Record, view: FileView) -> Iterator[Problem]:
     Good:
         notes: The tower stands in an office.
     """
-    if record.notes is None:
+    if record.notes is None or not _has(view.lowered_prose, _OMISSION_WORDS):
         return
     found = _OMISSION.search(record.notes)
     if found and view.kind == "benchmark":
@@ -173,7 +182,7 @@ def figure_only_in_notes(record: Record, view: FileView) -> Iterator[Problem]:
 
 
 @rule("N006", "history-in-prose", severity="warning")
-def history_in_prose(record: Record) -> Iterator[Problem]:
+def history_in_prose(record: Record, view: FileView) -> Iterator[Problem]:
     """Flag a text that tells what was edited when.
 
     `changes` holds that, with old and new value; feeds and pages read it there.
@@ -185,7 +194,10 @@ def history_in_prose(record: Record) -> Iterator[Problem]:
         updated: "2026-10-04"
         changes: [{date: "2026-10-04", fields: [system.interconnects], why: Filled from the accelerator record.}]
     """
-    for pointer, text in prose(record):
+    del record
+    if not _has(view.lowered_prose, _HISTORY_WORDS):
+        return
+    for pointer, text in view.prose:
         found = None if pointer.startswith("/changes/") else _HISTORY.search(text)
         if found:
             yield Problem(
@@ -194,7 +206,7 @@ def history_in_prose(record: Record) -> Iterator[Problem]:
 
 
 @rule("N007", "convention-in-prose", severity="warning")
-def convention_in_prose(record: Record) -> Iterator[Problem]:
+def convention_in_prose(record: Record, view: FileView) -> Iterator[Problem]:
     """Flag a text that explains how records here are to be read.
 
     A convention is explained once, on the page of methodology; what is special to one value goes into its
@@ -206,7 +218,10 @@ def convention_in_prose(record: Record) -> Iterator[Problem]:
     Good:
         notes: It holds the fabric of the hardware.
     """
-    for pointer, text in prose(record):
+    del record
+    if not _has(view.lowered_prose, _HOUSEKEEPING_WORDS):
+        return
+    for pointer, text in view.prose:
         found = None if pointer.startswith(("/claims/", "/changes/")) else _HOUSEKEEPING.search(text)
         if found:
             yield Problem(
@@ -226,13 +241,14 @@ def placeholder(record: Record, view: FileView) -> Iterator[Problem]:
     Good:
         system: {host_cpu: EPYC 9554}
     """
-    for pointer, text in prose(record):
+    del record
+    for pointer, text in view.prose if _has(view.lowered_prose, _LOUD_WORDS) else ():
         found = _LOUD.search(text)
         if found:
             yield Problem(
                 pointer, f"{found[0]!r} stands for text to be written: write it, or leave the field out"
             )
-    if _PLACEHOLDER_VALUE.search(view.text):
+    if _has(view.lowered_text, _PLACEHOLDER_WORDS) and _PLACEHOLDER_VALUE.search(view.text):
         for pointer, text in view.strings:
             if _PLACEHOLDER.fullmatch(text):
                 yield Problem(
@@ -258,6 +274,11 @@ def figure_in_title(record: Record) -> Iterator[Problem]:
         yield Problem(
             "/title", "the title holds a figure: say what was measured, and leave the figure to the headline"
         )
+
+
+def _has(text: str, words: tuple[str, ...]) -> bool:
+    """Return whether a text in lower case has one of these: only then is a search for the pattern worth its time."""
+    return any(word in text for word in words)
 
 
 def _plain_numbers(value: object) -> set[str]:

@@ -44,6 +44,7 @@ class NewRecord(NamedTuple):
     updated: str
     number: str
     metric: str
+    status: str
 
 
 class Spotlight(NamedTuple):
@@ -158,7 +159,7 @@ def _changes_page(number: int) -> str:
 def _newest(card: Card) -> NewRecord:
     metric = METRICS.get(card.metric)
     number = quantity_text(card.headline) if card.headline else ""
-    return NewRecord(to_record(card, root=""), card.updated, number, metric.title if metric else card.metric)
+    return NewRecord(to_record(card, root=""), card.updated, number, metric.title if metric else card.metric, card.status)
 
 
 def _disclosed(benchmarks: Sequence[Card]) -> tuple[Disclosed, ...]:

@@ -141,6 +141,11 @@ class UsagePlan(NamedTuple):
         """Number of pages of the whole list; none where the owner's page has room for it."""
         return pages_of(len(self.cards), ROWS_PER_LIST) if len(self.cards) > ROWS_AT_FIRST else 0
 
+    def rows(self, number: int) -> tuple[Card, ...]:
+        """Return the records on one page of the list, or, for 0, on the owner's own page."""
+        first = (number - 1) * ROWS_PER_LIST
+        return self.cards[first : first + ROWS_PER_LIST] if number else self.cards[:ROWS_AT_FIRST]
+
     def path(self, number: int) -> str:
         """Return one page of the whole list."""
         return part_page(record_page(self.owner.ref), self.name, number)
@@ -166,12 +171,13 @@ def index_table(
 def usage_plans(owner: Card, incoming: Iterable[Incoming]) -> tuple[UsagePlan, ...]:
     """Return who uses or quotes a record: one list for each kind, in the order of the kinds."""
     cards: dict[str, dict[str, Card]] = {}
-    mentions: dict[str, list[Mention]] = {}
-    for each in incoming:
-        if each.mention.relation in _RELATIONS_OF_USE:
-            cards.setdefault(each.card.kind, {})[each.card.ref] = each.card
-            mentions.setdefault(each.card.ref, []).append(each.mention)
-    quoted = mentions if owner.kind == "source" else {}
+    quoted: dict[str, list[Mention]] = {}
+    is_source = owner.kind == "source"
+    for card, mention in incoming:
+        if mention.relation in _RELATIONS_OF_USE:
+            cards.setdefault(card.kind, {})[card.ref] = card
+            if is_source:
+                quoted.setdefault(card.ref, []).append(mention)
     return tuple(
         [
             UsagePlan(owner, kind, tuple(newest_first(cards[kind].values())), quoted)
@@ -184,9 +190,8 @@ def usage_plans(owner: Card, incoming: Iterable[Incoming]) -> tuple[UsagePlan, .
 def usage_page(plan: UsagePlan, number: int, find: Find) -> ListView:
     """Return one page of a list of who uses a record, or, for 0, its beginning on the record's own page."""
     title = f"{PLURALS[plan.kind]} that quote it" if plan.mentions else PLURALS[plan.kind]
-    rows = slice((number - 1) * ROWS_PER_LIST, number * ROWS_PER_LIST) if number else slice(ROWS_AT_FIRST)
     columns = COLUMNS[plan.kind] if number else COLUMNS[plan.kind][:_BRIEF]
-    table = _Table(columns, plan.cards[rows], find, own=plan.owner.ref, mentions=plan.mentions)
+    table = _Table(columns, plan.rows(number), find, own=plan.owner.ref, mentions=plan.mentions)
     parts = (
         pager_links(number, plan.pages, lambda page: f"{UP}{plan.path(page)}#{plan.anchor}") if number else ()
     )
