@@ -1,6 +1,7 @@
 """`kbtool lint`: check records and report what is wrong, where, and what to do."""
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -63,19 +64,22 @@ def lint(
 
     project = find_root(root)
     chosen = [_inside(path, project) for path in paths or ()]
-    settings = {
-        "paths": chosen or None,
-        "select": tuple(select or ()),
-        "ignore": tuple(ignore or ()),
-        "base": base,
-        "as_of": day(as_of, "--as-of"),
-        "cache": not no_cache,
-    }
     with progress("Checking records") as advance:
-        report = run(project, **settings, progress=advance)
+        check = partial(
+            run,
+            project,
+            paths=chosen or None,
+            select=tuple(select or ()),
+            ignore=tuple(ignore or ()),
+            base=base,
+            as_of=day(as_of, "--as-of"),
+            cache=not no_cache,
+            progress=advance,
+        )
+        report = check()
         if fix:
             fix_files(project, report)
-            report = run(project, **settings, progress=advance)
+            report = check()
     say(render(report, output.value, limit=limit))
     blocking = {"error", "warning"} if strict else {"error"}
     if any(finding.severity in blocking for finding in report.findings):

@@ -136,9 +136,8 @@ def _collect(kind: str, given: Mapping[str, str]) -> dict[str, str]:
     if missing and not interactive:
         raise UsageError(f"missing answers: give {' '.join(f'--set {key}=...' for key in missing)}")
     for question in open_questions:
-        answers[question.key] = (
-            typer.prompt(question.ask, default=question.default) if interactive else question.default
-        )
+        asked = typer.prompt(question.ask, default=question.default) if interactive else question.default
+        answers[question.key] = str(asked)
     return answers
 
 

@@ -31,7 +31,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(BASE, tmp_path / "records", ignore=shutil.ignore_patterns("reviews"))
     for path in (tmp_path / "records").rglob("*.yaml"):
         # The records lie two folders less deep here, and so does their schema line; a review would be stale by that.
-        path.write_text(path.read_text(encoding="utf-8").replace("../../../../", "../../", 1), encoding="utf-8")
+        path.write_text(
+            path.read_text(encoding="utf-8").replace("../../../../", "../../", 1), encoding="utf-8"
+        )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")

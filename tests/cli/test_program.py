@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from kbtool.cli import app, main
-from kbtool.cli.app import ExitCode
+from kbtool.errors import ExitCode
 from tests.cli.conftest import Run
 
 VERBS = ["lint", "fmt", "explain", "why", "show", "find", "new", "schema", "build", "serve"]

@@ -159,7 +159,9 @@ def _changes_page(number: int) -> str:
 def _newest(card: Card) -> NewRecord:
     metric = METRICS.get(card.metric)
     number = quantity_text(card.headline) if card.headline else ""
-    return NewRecord(to_record(card, root=""), card.updated, number, metric.title if metric else card.metric, card.status)
+    return NewRecord(
+        to_record(card, root=""), card.updated, number, metric.title if metric else card.metric, card.status
+    )
 
 
 def _disclosed(benchmarks: Sequence[Card]) -> tuple[Disclosed, ...]:
