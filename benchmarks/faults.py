@@ -49,6 +49,8 @@ class Spot:
     node: Node
     value: Any
     annotation: Any
+    type: type | None
+    """Of a single value."""
 
     @property
     def key(self) -> str:
@@ -68,7 +70,7 @@ class Record:
     def _spots(self, value: Any, node: Node, location: Location) -> Iterator[Spot]:
         annotation = fields.annotation_at(self.model, location)
         if location and annotation is not None:
-            yield Spot(location, node, value, annotation)
+            yield Spot(location, node, value, annotation, fields.value_type(self.model, location))
         if isinstance(node.children, dict):
             for key, child in node.children.items():
                 yield from self._spots(value[key], child, (*location, key))
@@ -254,7 +256,7 @@ def _value(
 
 
 def _is(expected: type) -> Callable[[Spot], bool]:
-    return lambda spot: spot.value is not None and fields.value_type(spot.annotation) is expected
+    return lambda spot: spot.value is not None and spot.type is expected
 
 
 def _is_word(spot: Spot) -> bool:

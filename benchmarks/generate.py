@@ -4,7 +4,7 @@ The records are made up, and equal for equal numbers and seeds.  A benchmark rec
 values, one to three results, and prose; it refers to one of a few accelerators, engines and models, and to a source
 that ten or so benchmarks share.
 
-Usage: python -m benchmarks.generate FOLDER NUMBER [SEED]
+Usage: python -m benchmarks.generate FOLDER RECORDS [SEED]
 """
 
 import random
@@ -90,8 +90,11 @@ def project(number: int, seed: int = 1) -> Iterator[tuple[str, str]]:
 
 
 def write_project(root: Path, number: int, seed: int = 1) -> None:
-    """Write a project."""
-    for path, text in project(number, seed):
+    """Write a project of exactly `number` records of all kinds, at least a hundred."""
+    others = sum(1 for _ in _records(0, seed))
+    # Of eleven records more, ten are benchmarks and one is their source.
+    benchmarks = number - others - -(-(number - others) // (BENCHMARKS_PER_SOURCE + 1))
+    for path, text in project(benchmarks, seed):
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
@@ -299,13 +302,10 @@ def _system(chance: random.Random, accelerator: _AcceleratorFacts, count: int) -
         "power_limit_w": accelerator.limit_w,
         "power_limit_as_published": f"{accelerator.limit_w} W",
         "host_cpu": f"Example CPU {chance.randint(70, 99)}00",
-        "host_sockets": 1,
         "host_memory_gib": chance.choice((256, 512, 1024)),
         "numa_nodes": 1,
         "os": "Debian 12, kernel 6.1",
         "driver": f"580.{chance.randint(10, 99)}",
-        "cuda": "13.0",
-        "peer_to_peer": True,
         "interconnects": [link],
     }
 
@@ -344,7 +344,6 @@ def _results(index: int, chance: random.Random, source: str, bound_tok_s: Decima
                     "input_tok": 1_024 + index % 512,
                     "output_tok": 512,
                     "prompt_class": prompt_class,
-                    "temperature": 0,
                     "prefix_cache": "cold",
                     "cache_proof": ["unique_prompt"],
                     "measuring_path": "on_host",

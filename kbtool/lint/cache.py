@@ -10,7 +10,6 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -72,35 +71,47 @@ def stamp_of(path: Path) -> tuple[Stamp, bool]:
 class Cache:
     """The cache of one project, open for one run."""
 
-    def __init__(self, connection: sqlite3.Connection | None) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection | None) -> None:
+        self._path = path
         self._connection = connection
 
     @classmethod
     def open(cls, path: Path | None, version: str) -> Self:
         """Open the cache at `path`; entries of another version of kbtool or of its rules are dropped."""
         if path is None:
-            return cls(None)
+            return cls(Path(), None)
         for _ in range(2):
             try:
-                return cls(_connected(path, version))
-            except sqlite3.DatabaseError as error:
-                # Locked by another run, or on a disk that cannot be written: go without. Broken: begin anew.
-                if isinstance(error, sqlite3.OperationalError):
-                    break
-                path.unlink(missing_ok=True)
+                return cls(path, _connected(path, version))
+            except sqlite3.OperationalError:
+                break
+            except sqlite3.DatabaseError:
+                path.unlink(missing_ok=True)  # something else lies there: begin anew
             except OSError:
                 break
-        return cls(None)
+        return cls(path, None)
 
     def close(self) -> None:
         """Keep what was stored."""
         if self._connection is not None:
-            with suppress(
-                sqlite3.OperationalError
-            ):  # another run holds it: this one's findings are its own loss
+            try:
                 self._connection.commit()
+            except sqlite3.DatabaseError as error:
+                self._leave(error)
+        if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def _leave(self, error: sqlite3.DatabaseError) -> None:
+        """Go on without the cache.
+
+        Another run may hold it, or the disk may be full: it stays behind. If it is broken, it is removed.
+        """
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if not isinstance(error, sqlite3.OperationalError):
+            self._path.unlink(missing_ok=True)
 
     def digests(self) -> dict[str, tuple[Stamp, str]]:
         """Return path -> stamp and digest of every file that was read."""
@@ -118,12 +129,15 @@ class Cache:
         return bool(self._rows("SELECT 1 FROM entries LIMIT 1"))
 
     def entries(self) -> Iterator[tuple[str, Entry]]:
-        """Yield path and what each file gave."""
+        """Yield path and what each file gave, as far as that can be read."""
         if self._connection is None:
             return
-        query = "SELECT path, digest, asked, findings, facts FROM entries"
-        for path, digest, asked, findings, facts in self._connection.execute(query):
-            yield path, Entry(digest, json.loads(asked), json.loads(findings), json.loads(facts))
+        try:
+            rows = self._connection.execute("SELECT path, digest, asked, findings, facts FROM entries")
+            for path, digest, asked, findings, facts in rows:
+                yield path, Entry(digest, json.loads(asked), json.loads(findings), json.loads(facts))
+        except sqlite3.DatabaseError as error:
+            self._leave(error)
 
     def store_entries(self, entries: Iterable[tuple[str, Entry]]) -> None:
         """Remember what files gave."""
@@ -155,22 +169,27 @@ class Cache:
     def _rows(self, query: str, arguments: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         if self._connection is None:
             return []
-        return self._connection.execute(query, arguments).fetchall()
+        try:
+            return self._connection.execute(query, arguments).fetchall()
+        except sqlite3.DatabaseError as error:
+            self._leave(error)
+            return []
 
     def _write(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         if self._connection is None:
             return
         try:
             self._connection.executemany(statement, rows)
-        except sqlite3.OperationalError:
-            # Locked by another run, or a full disk: the cache is behind, and this run goes on without it.
-            self._connection.close()
-            self._connection = None
+        except sqlite3.DatabaseError as error:
+            self._leave(error)
 
 
 def _connected(path: Path, version: str) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path, timeout=0.5)
+    # Two runs at once read side by side; what a crash of the machine loses can be made again.
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = OFF")
     connection.executescript(_TABLES)
     made_by = connection.execute("SELECT version FROM made_by").fetchall()
     if made_by != [(version,)]:

@@ -1,6 +1,6 @@
 """From one record to its facts: everything that rules over all records will want to know about it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from functools import cache, lru_cache
 from hashlib import blake2b
@@ -28,7 +28,6 @@ __all__ = ["collect_facts"]
 SHORTEST_PARAGRAPH: Final = 160
 """Characters; a shorter text may well be said twice in the same words."""
 
-_QUOTING_KEYS: Final = frozenset({"quote", "as_published", "locator", "url", "archive_url"})
 _SETUP: Final = ("system", "engine", "deployment", "model", "serving", "speculation")
 _ABOUT_THE_SOURCE: Final = ("_as_published", "_basis")
 _FUTURE_DATES: Final = frozenset({"until", "valid_until"})
@@ -80,43 +79,21 @@ def collect_facts(record: StrictModel, view: FileView, *, ref: str, sha256: str)
         record.names if isinstance(record, Accelerator | Engine | Interconnect | Model) else (),
         references,
         [SourceFact(each.source, each.role, each.group) for each in record.sources],
-        list(_paragraphs(value)),
+        list(_paragraphs(view.prose)),
         list(_measurements(record, value)) if isinstance(record, Benchmark) else (),
         [ExceptionFact(each.rule, each.at or "", each.until.isoformat()) for each in record.exceptions],
     )
 
 
-def _paragraphs(value: Mapping[str, Any]) -> Iterator[Paragraph]:
-    """Yield the long paragraphs in our own words."""
-    texts: list[tuple[_Way, str]] = []
-    _add_long_texts(value, (), texts)
-    for way, text in texts:
+def _paragraphs(prose: Iterable[tuple[str, str]]) -> Iterator[Paragraph]:
+    """Yield the long paragraphs among the texts in our own words."""
+    for pointer, text in prose:
+        if len(text) < SHORTEST_PARAGRAPH:
+            continue
         for paragraph in text.split("\n\n"):
             words = " ".join(paragraph.casefold().split())
             if len(words) >= SHORTEST_PARAGRAPH:
-                yield Paragraph(_pointer(way), _hash(words))
-
-
-_Way = tuple[Any, ...]
-"""Where a value stands: the way to what holds it, and its key there. Few of them become pointers."""
-
-
-def _add_long_texts(value: Mapping[str, Any], way: _Way, found: list[tuple[_Way, str]]) -> None:
-    for key, inner in value.items():
-        kind = type(inner)
-        if kind is str:
-            if len(inner) >= SHORTEST_PARAGRAPH and key not in _QUOTING_KEYS:
-                found.append(((way, key), inner))
-        elif kind is dict:
-            _add_long_texts(inner, (way, key), found)
-        elif kind is list:
-            for index, each in enumerate(inner):
-                if type(each) is dict:
-                    _add_long_texts(each, ((way, key), index), found)
-
-
-def _pointer(way: _Way) -> str:
-    return f"{_pointer(way[0])}/{way[1]}" if way else ""
+                yield Paragraph(pointer, _hash(words))
 
 
 def _measurements(record: Benchmark, value: Mapping[str, Any]) -> Iterator[Measurement]:

@@ -4,6 +4,7 @@ Of the other files the names are known, which is enough to find dead references;
 and the review of each record, are read.  Rules over the corpus run only where that much is enough for them.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
@@ -61,7 +62,7 @@ def _chosen(root: Path, paths: Iterable[Path]) -> Iterator[RecordFile | Finding]
             if file is not None:
                 yield file
     if folders:
-        inside = tuple(f"{path.relative_to(root).as_posix()}/" for path in folders)
+        inside = tuple(f"{Path(os.path.relpath(path, root)).as_posix()}/" for path in folders)
         for each in discover(root):
             relative = each.relative if isinstance(each, RecordFile) else each.path
             if f"{relative}/".startswith(inside):

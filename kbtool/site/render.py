@@ -1,17 +1,20 @@
 """Templates, compiled once: the only place that knows Jinja."""
 
+import re
+from collections.abc import MutableMapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup, escape
 
 from kbtool.site.shell import root_of
 
 __all__ = ["TEMPLATES", "render"]
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
+_SPECIAL: Final = re.compile("[&<>\"']")
 
 
 def render(template: str, path: str, **values: Any) -> Markup:
@@ -29,10 +32,37 @@ def render(template: str, path: str, **values: Any) -> Markup:
 @cache
 def _environment() -> Environment:
     return Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=_Loader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
     )
+
+
+class _Loader(FileSystemLoader):
+    """Loads templates whose values are escaped by `_escaped`."""
+
+    def load(
+        self,
+        environment: Environment,
+        name: str,
+        globals: MutableMapping[str, Any] | None = None,  # noqa: A002
+    ) -> Template:
+        template = super().load(environment, name, globals)
+        # The name that a compiled template calls for each value it puts out.
+        template.root_render_func.__globals__["escape"] = _escaped
+        return template
+
+
+def _escaped(value: object) -> str:
+    """Return what `escape` returns, but most texts as they are.
+
+    A page holds hundreds of values, nearly all of them words and numbers with nothing to escape, and wrapping each
+    of them into an object of its own is an eighth of the time that a page takes.
+    """
+    kind = type(value)
+    if (kind is str and not _SPECIAL.search(value)) or kind is Markup:  # type: ignore[call-overload]  # it is a str
+        return value  # type: ignore[return-value]  # both are text
+    return escape(value)

@@ -4,7 +4,7 @@ import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Any, Final, Literal, Union
 
 from pydantic import BeforeValidator
@@ -40,12 +40,20 @@ def model_at(model: type[StrictModel], location: Sequence[str | int]) -> type[St
 
 def annotation_at(model: type[StrictModel], location: Sequence[str | int]) -> Any:
     """Return the annotation of the value at `location`, or None where the models do not say."""
-    annotation: Any = model
-    for part in location:
-        annotation = next(_inside(annotation, part), None)
-        if annotation is None:
-            return None
-    return annotation
+    return _annotation_at(model, _any_item(location))
+
+
+def _any_item(location: Sequence[str | int]) -> tuple[str | int, ...]:
+    """Return a location for all items of a list at once: they have one annotation."""
+    return tuple([0 if isinstance(part, int) else part for part in location])
+
+
+@lru_cache(maxsize=4096)
+def _annotation_at(model: type[StrictModel], location: tuple[str | int, ...]) -> Any:
+    if not location:
+        return model
+    outer = _annotation_at(model, location[:-1])
+    return next(_inside(outer, location[-1]), None) if outer is not None else None
 
 
 def annotation_of(field: FieldInfo) -> Any:
@@ -70,11 +78,17 @@ def words(annotation: Any) -> tuple[str | int, ...]:
     return tuple(word for member in members for word in typing.get_args(member))
 
 
-def value_type(annotation: Any) -> type | None:
-    """Return the one type of a single value; None for lists, mappings, closed sets and unions.
+def value_type(model: type[StrictModel], location: Sequence[str | int]) -> type | None:
+    """Return the one type of the single value at `location`; None for lists, mappings, closed sets and unions.
 
     `str` stands for free text, `ExactName` for a text that looks like a number at times.
     """
+    return _value_type(model, _any_item(location))
+
+
+@lru_cache(maxsize=4096)
+def _value_type(model: type[StrictModel], location: tuple[str | int, ...]) -> type | None:
+    annotation = _annotation_at(model, location)
     members = without_none(annotation)
     if len(members) != 1 or typing.get_origin(members[0]) is not None or not isinstance(members[0], type):
         return None

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -69,7 +69,7 @@ def format_text(text: str, kind: str, relative: str) -> str:
     after = apply(before, [*surface_edits(before, kind, relative), *_kept_open_end(before)])
     after = _settled(after, partial(_quoting_edits, kind))
     after = _settled(after, lambda root, source, _value: order_edits(model_for(kind), root, source))
-    if _content(before, kind) != _content(after, kind):
+    if after != before and _content(before, kind) != _content(after, kind):
         raise FormatError(
             f"{relative}: the one form would change what the file says: bring its keys into order by hand"
         )
@@ -104,7 +104,7 @@ def surface_findings(text: str, file: RecordFile) -> Iterator[Finding]:
 
 def _kept_open_end(text: str) -> Iterator[Edit]:
     """Yield the edit that keeps a text block at the very end without a line break, once the file gets one."""
-    node = parse_with_positions(text.encode())[1]
+    node = _parsed(text)[1]
     while node.children:
         node = list(node.children.values())[-1] if isinstance(node.children, dict) else node.children[-1]
     header = _BLOCK_HEADER.match(text, node.start)
@@ -119,7 +119,7 @@ def _readable(text: str) -> str:
     """Return the text with what kept it from being read, and can be mended without a decision, mended."""
     for _ in range(MOST_PASSES):
         try:
-            parse_with_positions(text.encode())
+            _parsed(text)
         except YamlFault as fault:
             if not fault.edits:
                 raise
@@ -130,13 +130,21 @@ def _readable(text: str) -> str:
 
 
 Value = Any
+
+
+@lru_cache(maxsize=2)
+def _parsed(text: str) -> tuple[Value, Node]:
+    """Return data and positions of a text; each step asks for those of the text that the one before has left."""
+    return parse_with_positions(text.encode())
+
+
 _EditFinder = Callable[[Node, str, Value], Sequence[Edit]]
 
 
 def _settled(text: str, find: _EditFinder) -> str:
     """Return the text after as many passes of edits as it takes."""
     for _ in range(MOST_PASSES):
-        value, root = parse_with_positions(text.encode())
+        value, root = _parsed(text)
         edits = find(root, text, value)
         if not edits:
             return text
@@ -154,9 +162,7 @@ def _quoting_edits(kind: str, root: Node, text: str, value: Value) -> list[Edit]
     edits = []
     for location, node, plain in _scalars(value, root, ()):
         source = text[node.start : node.end]
-        wanted = _wanted(
-            fields.value_type(fields.annotation_at(model_for(kind), location)), plain, source, node
-        )
+        wanted = _wanted(fields.value_type(model_for(kind), location), plain, source, node)
         if wanted is not None and wanted != source:
             edits.append(Edit(node.start, node.end, wanted))
     return edits
@@ -199,9 +205,9 @@ def _scalars(
 
 def _content(text: str, kind: str) -> tuple[object, list[str]]:
     """Return what a file says: its data, whatever the order and the quotes, and its comments."""
-    value, root = parse_with_positions(text.encode())
+    value, root = _parsed(text)
     scalars = {
-        location: _meaning(fields.value_type(fields.annotation_at(model_for(kind), location)), plain)
+        location: _meaning(fields.value_type(model_for(kind), location), plain)
         for location, _, plain in _scalars(value, root, ())
     }
     return scalars, sorted(_comments(text, root))
@@ -293,7 +299,7 @@ def format_files(
 
 
 def _is_chosen(file: RecordFile, paths: Sequence[Path] | None) -> bool:
-    return paths is None or any(file.path.is_relative_to(path.absolute()) for path in paths)
+    return paths is None or any(file.path.absolute().is_relative_to(path.absolute()) for path in paths)
 
 
 def _format_file(file: RecordFile) -> Outcome:

@@ -205,8 +205,17 @@ def test_accepted_text_is_loaded_unchanged(project: Path) -> None:
     corpus = kbtool.load(project)
     assert [each for each in corpus.findings if each.severity == "error"] == []
     for loaded in corpus.files:
-        assert as_texts(loaded.value) == plain_yaml(loaded.data)
+        assert as_texts(loaded.value) == null_as_null(plain_yaml(loaded.data))
         assert loaded.record is not None
+
+
+def null_as_null(value: Any) -> Any:
+    """Return texts with every way to write nothing as `null`; the records that are compared hold no empty text."""
+    if isinstance(value, dict):
+        return {key: null_as_null(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [null_as_null(each) for each in value]
+    return "null" if value in {"", "~"} else value
 
 
 def as_texts(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """The cache: what changes is checked again, what did not is not, and no cache can break a run."""
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -132,6 +133,28 @@ def test_broken_cache_is_made_anew(tmp_path: Path, content: bytes) -> None:
     (tmp_path / CACHE).write_bytes(content)
     for _ in range(2):
         assert [finding.code for finding in run(tmp_path).findings] == ["I005"]
+
+
+def test_cache_that_breaks_in_the_middle_is_left_out(tmp_path: Path) -> None:
+    """Damage behind the header is met while reading: the run is right, and the next one starts anew."""
+    write(tmp_path, "headline: decode-prose-2\n")
+    run(tmp_path)
+    data = bytearray((tmp_path / CACHE).read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    (tmp_path / CACHE).write_bytes(data)
+    for _ in range(3):
+        assert [finding.code for finding in run(tmp_path).findings] == ["I005"]
+
+
+def test_cache_that_another_run_holds_is_left_out(tmp_path: Path) -> None:
+    """Two runs at once are both right; one of them stores nothing."""
+    write(tmp_path, "headline: decode-prose-2\n")
+    run(tmp_path)
+    other = sqlite3.connect(tmp_path / CACHE)
+    other.execute("BEGIN EXCLUSIVE")
+    edit(tmp_path, "headline: decode-prose-2", "headline: decode-prose-3")
+    assert [finding.code for finding in run(tmp_path).findings] == ["I005"]
+    other.close()
 
 
 def test_cache_that_cannot_be_written_is_left_out(tmp_path: Path) -> None:

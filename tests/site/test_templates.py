@@ -3,8 +3,9 @@
 import re
 
 import pytest
+from markupsafe import Markup, escape
 
-from kbtool.site.render import TEMPLATES, _environment
+from kbtool.site.render import TEMPLATES, _environment, _escaped
 from kbtool.site.views.facts import Item
 from kbtool.site.views.text import Quantity
 
@@ -38,3 +39,11 @@ def test_the_template_of_rows_takes_items_apart_in_their_order() -> None:
         name for name, field in zip(names, Item._fields, strict=True) if name not in {field, "target"}
     ] == []
     assert Quantity._fields[0] == "text"
+
+
+@pytest.mark.parametrize(
+    "value", ["plain", "<b>", "a & b", '"', "'", "", 6853, None, Markup("<i>"), "\u2028", "ümlaut <"]
+)
+def test_values_are_escaped_as_jinja_would(value: object) -> None:
+    """Leaving alone what needs nothing is faster and says the same."""
+    assert str(_escaped(value)) == str(escape(value))

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -48,6 +49,7 @@ os.cpu_count = lambda: 7
 os.sched_getaffinity = lambda pid: set(range(7))
 """
 """A `sitecustomize` module: another time, another file system, another machine."""
+THIS_WORLD: Final = {"TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "1"}
 CLOCKS: Final = frozenset(
     {"now", "today", "utcnow", "localtime", "gmtime", "ctime", "strftime", "time", "time_ns"}
 )
@@ -74,55 +76,69 @@ def lay_out(project: Path, *, backwards: bool) -> None:
         shutil.copy(sources[path], project / path)
 
 
-def build(project: Path, umask: int, environment: dict[str, str]) -> Path:
-    """Build the site of a project in a process of its own."""
+def run(
+    project: Path, *arguments: str, world: Mapping[str, str] = THIS_WORLD, umask: int = 0o022, code: int = 0
+) -> str:
+    """Run kbtool in a process of its own, and return what it prints."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     finished = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from kbtool.cli import main; main()",
-            "build",
-            "--site-url",
-            "https://example.org/kb/",
-        ],
+        [sys.executable, "-c", "from kbtool.cli import main; main()", *arguments],
         cwd=project,
-        env={**kept, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", **environment},
+        env={**kept, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", **world},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         umask=umask,
         check=False,
     )
-    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert finished.returncode == code, finished.stdout + finished.stderr
+    return finished.stdout
+
+
+def build(project: Path, world: Mapping[str, str] = THIS_WORLD, umask: int = 0o022) -> Path:
+    """Build the site of a project."""
+    run(project, "build", "--site-url", "https://example.org/kb/", world=world, umask=umask)
     return project / "build" / "site"
 
 
-def test_two_builds_are_byte_identical(tmp_path: Path) -> None:
+@pytest.fixture
+def other_world(tmp_path: Path) -> dict[str, str]:
+    """Return the environment of a process for which as much as possible is different."""
+    world = tmp_path / "world"
+    world.mkdir()
+    (world / "sitecustomize.py").write_text(OTHER_WORLD, encoding="utf-8")
+    return {
+        "TZ": "Pacific/Kiritimati",
+        "LC_ALL": "C",
+        "LANG": "tr_TR.UTF-8",
+        "PYTHONHASHSEED": "2",
+        "PYTHONUTF8": "0",
+        "SOURCE_DATE_EPOCH": "1",
+        "PYTHONPATH": f"{world}{os.pathsep}{ROOT}",
+    }
+
+
+def test_two_builds_are_byte_identical(tmp_path: Path, other_world: dict[str, str]) -> None:
     """Two clean builds that differ in everything but the records are the same files with the same permissions."""
     one, other = tmp_path / "one", tmp_path / "another place" / "with a longer name"
     lay_out(one, backwards=False)
     lay_out(other, backwards=True)
-    world = tmp_path / "world"
-    world.mkdir()
-    (world / "sitecustomize.py").write_text(OTHER_WORLD, encoding="utf-8")
-    first = build(one, 0o022, {"TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "1"})
-    second = build(
-        other,
-        0o077,
-        {
-            "TZ": "Pacific/Kiritimati",
-            "LC_ALL": "C",
-            "LANG": "tr_TR.UTF-8",
-            "PYTHONHASHSEED": "2",
-            "PYTHONUTF8": "0",
-            "SOURCE_DATE_EPOCH": "1",
-            "PYTHONPATH": f"{world}{os.pathsep}{ROOT}",
-        },
-    )
+    first = build(one)
+    second = build(other, other_world, 0o077)
     assert contents(first).keys() == contents(second).keys()
     assert [path for path, data in contents(first).items() if contents(second)[path] != data] == []
     assert modes(first) == modes(second)
+
+
+def test_lint_says_the_same_everywhere(tmp_path: Path, other_world: dict[str, str]) -> None:
+    """Findings, their order and their words depend on the records alone."""
+    one, other = tmp_path / "one", tmp_path / "other"
+    lay_out(one, backwards=False)
+    lay_out(other, backwards=True)
+    # The records are variations of one: that the same figure stands in all of them is what lint finds.
+    for form in ("json", "sarif", "github"):
+        said = run(one, "lint", "--format", form, code=1)
+        assert run(other, "lint", "--format", form, world=other_world, code=1) == said
 
 
 def test_rebuild_equals_a_clean_build(tmp_path: Path) -> None:
@@ -135,11 +151,11 @@ def test_rebuild_equals_a_clean_build(tmp_path: Path) -> None:
     record = grown / "records" / "models" / "example-model.yaml"
     original = record.read_text(encoding="utf-8")
     record.write_text(original.replace("Example Lab", "Another Lab"), encoding="utf-8")
-    build(grown, 0o022, {})
+    build(grown)
     extra.unlink()
     record.write_text(original, encoding="utf-8")
     lay_out(clean, backwards=False)
-    assert contents(build(grown, 0o022, {})) == contents(build(clean, 0o022, {}))
+    assert contents(build(grown)) == contents(build(clean))
 
 
 @pytest.mark.parametrize("layer", ["vocab", "schema", "store", "analysis", "lint", "site"])

@@ -18,15 +18,14 @@ _SERIAL: Final = re.compile(
 _MAC: Final = re.compile(r":[0-9a-fA-F]{2}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?![0-9a-fA-F:])")
 _MAIL: Final = re.compile(r"(?<![\w./@:+-])[A-Za-z0-9][A-Za-z0-9._%+-]*@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b")
 _NO_PERSON: Final = ("git@", "noreply@", "no-reply@")
-# An address of a page is what W103 looks at; it counts once.
 _PRIVATE_IPV4: Final = re.compile(
-    r"(?<![\w.-])(?<!http://)(?<!https://)(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01])|169\.254|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))"
+    r"(?<![\w.-])(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01])|169\.254|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))"
     r"\.\d{1,3}\.\d{1,3}(?![\w.-]*\d)"
 )
 _FOUR_NUMBERS: Final = re.compile(r"\.\d{1,3}\.\d{1,3}\.\d")
 _VERSION_BEFORE: Final = re.compile(r"(?i)(?:version|tensorrt|trt|cudnn|driver|rocm|release|\bv)\W{0,3}$")
 _INTERNAL_HOST: Final = re.compile(
-    r"(?i)(?<![\w.-])(?<!http://)(?<!https://)(?:[a-z0-9-]+\.)+(?:local|internal|lan|corp|intranet|home\.arpa)(?![\w-])"
+    r"(?i)(?<![\w.-])(?:[a-z0-9-]+\.)+(?:local|internal|lan|corp|intranet|home\.arpa)(?![\w-])"
 )
 _INTERNAL_SUFFIX: Final = re.compile(r"\.(?:local|internal|lan|corp|intranet|home\.arpa)(?![\w-])")
 _HOME: Final = re.compile(r"/(?:home|Users)/")

@@ -47,6 +47,13 @@ _LOUD: Final = re.compile(r"\b(?:TBD|TODO|FIXME|XXX+)\b|\b[Ll]orem ipsum\b")
 _PLACEHOLDER_WORDS: Final = ("tbd", "todo", "fixme", "xxx", "changeme", "placeholder", "to be determined")
 _LOUD_WORDS: Final = ("tbd", "todo", "fixme", "xxx", "lorem")
 
+_BLANK_VALUE: Final = re.compile(
+    r"""["'](?:\s|\\[^"'\w]|\\[nNLPt_]|\\[xuU][0-9a-fA-F]+)+["']|[|>][-+1-9]*\n\s*\n"""
+)
+"""What a text of blanks alone looks like in a file; cheap to look for, and not only that."""
+_BLANK_SIGNS: Final = ('" ', "' ", '"\\', ' "\n', " '\n", "\n\n", "\n \n")
+"""One of these stands in every such file of ASCII, and in few others; a look for them is cheaper still."""
+
 
 @rule("N001", "notes-too-long", severity="warning")
 def notes_too_long(record: Record) -> Iterator[Problem]:
@@ -274,6 +281,28 @@ def figure_in_title(record: Record) -> Iterator[Problem]:
         yield Problem(
             "/title", "the title holds a figure: say what was measured, and leave the figure to the headline"
         )
+
+
+@rule("N010", "blank-text")
+def blank_text(record: Record, view: FileView) -> Iterator[Problem]:
+    """Flag a text of nothing but blanks.
+
+    Programs take it for an answer, readers see a gap. What is not known is `null`, and listed.
+
+    Bad:
+        notes: " "
+
+    Good:
+        notes: Nothing that no field holds.
+    """
+    del record
+    may_be = not view.text.isascii() or _has(view.text, _BLANK_SIGNS)
+    if may_be and _BLANK_VALUE.search(view.text):
+        for pointer, text in view.strings:
+            if text.isspace():
+                yield Problem(
+                    pointer, "a text of blanks alone; expected words: write them, or leave the field out"
+                )
 
 
 def _has(text: str, words: tuple[str, ...]) -> bool:

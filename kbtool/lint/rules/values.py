@@ -1,6 +1,7 @@
 """Rules about values: metrics that exist, numbers that can be, and ranges the right way round."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from decimal import Decimal
 from typing import Final
 
@@ -14,6 +15,7 @@ from kbtool.store.suggest import nearest
 from kbtool.vocab.metrics import METRICS
 
 _LARGEST_SHARE: Final = Decimal(1)
+_END_OF_CENTURY: Final = "2099-12-31"
 
 
 @rule("U001", "unknown-metric")
@@ -285,16 +287,19 @@ def spread_in_per_cent(record: Benchmark) -> Iterator[Problem]:
 def date_in_the_future(facts: Facts) -> Iterator[CorpusProblem]:
     """Flag a day that has not come yet, for something that has happened.
 
-    Only checked when a day is given (`--as-of`), so that a green repository is green tomorrow. One day is
-    allowed for time zones.
+    Checked against the day that is given (`--as-of`), one day being allowed for time zones. Without one, a green
+    repository stays green tomorrow: only days beyond this century are flagged.
+
+    Bad:
+        updated: "2999-01-01"
+
+    Good:
+        updated: "2026-09-21"
     """
-    if facts.as_of is None:
-        return
-    today = facts.as_of.toordinal()
-    limit = facts.as_of.fromordinal(today + 1).isoformat()
+    limit = _END_OF_CENTURY if facts.as_of is None else (facts.as_of + timedelta(days=1)).isoformat()
     for ref, record in facts.records.items():
         if record.latest_date > limit:
-            message = f"{record.latest_date} is after {facts.as_of}: correct the day"
+            message = f"{record.latest_date} is after {facts.as_of or _END_OF_CENTURY}: correct the day"
             yield CorpusProblem(ref, record.latest_date_at, message)
 
 

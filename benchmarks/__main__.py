@@ -1,0 +1,13 @@
+"""Measure every figure of `benchmarks/README.md`, one table after the other.
+
+Usage: python -m benchmarks
+"""
+
+from benchmarks import accuracy, lint_bench
+
+PROGRAMS = (accuracy, lint_bench)
+
+if __name__ == "__main__":
+    for program in PROGRAMS:
+        print(f"\n{program.__name__}: {(program.__doc__ or '').partition('.')[0]}\n")
+        program.main()
