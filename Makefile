@@ -1,8 +1,8 @@
 # Every task of the project. `make` alone lists them.
 
 PYTHON ?= python3
-# More arguments for pytest, such as `make test PYTEST="-k yaml -n 2"`.
-PYTEST ?=
+# Arguments for pytest, such as `make test PYTEST="-k yaml"`; tests run side by side, one process a core.
+PYTEST ?= -n auto
 
 PY := .venv/bin/python
 KBTOOL := .venv/bin/kbtool

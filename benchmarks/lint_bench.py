@@ -75,7 +75,7 @@ def loading_ratio() -> tuple[Figure, float, float]:
 
 
 def lint_figures(number: int) -> list[Figure]:
-    """Return what `kbtool lint` takes over a project of so many benchmark records."""
+    """Return what `kbtool lint` takes over a project of so many records."""
     with TemporaryDirectory() as folder:
         root = Path(folder)
         write_project(root, number)

@@ -23,6 +23,7 @@ from kbtool.store.files import RecordFile
 if TYPE_CHECKING:
     from kbtool.lint.checker import Checked
     from kbtool.lint.facts import RecordFacts
+    from kbtool.store.read import Loaded
 
 __all__ = ["Progress", "run_whole"]
 
@@ -31,7 +32,7 @@ Progress = Callable[[int, int], None]
 _SOURCES: Final = ("errors.py", "findings.py", "vocab", "schema", "store", "analysis", "lint")
 """Parts of kbtool that decide what a run finds."""
 _READERS: Final = ("pydantic", "pydantic_core", "yaml")
-_BATCH: Final = 500
+_BATCH: Final = 100
 
 
 def run_whole(
@@ -115,24 +116,30 @@ def _checked(
 
     reader = RecordReader(tree.by_ref.get)
     checker = Checker(RULES, reader.read)
-    batch: list[tuple[str, Entry]] = []
     # Benchmarks refer to the other kinds: those first, so that most are at hand by then.
-    for done, file in enumerate(sorted(stale, key=lambda each: (each.kind == "benchmark", each.relative)), 1):
-        loaded = read_file(file)
-        tree.note(file.relative, loaded.digest)
-        if file.kind != "benchmark":
-            reader.keep(loaded.ref, loaded.record)
-        checked = checker.check(loaded)
+    ordered = sorted(stale, key=lambda each: (each.kind == "benchmark", each.relative))
+    for start in range(0, len(ordered), _BATCH):
+        # First read, then check: each keeps the processor's caches warm, which saves a tenth.
+        batch = [read_file(file) for file in ordered[start : start + _BATCH]]
+        for loaded in batch:
+            tree.note(loaded.file.relative, loaded.digest)
+            if loaded.file.kind != "benchmark":
+                reader.keep(loaded.ref, loaded.record)
+        checked = [checker.check(loaded) for loaded in batch]
+        cache.store_entries(_entries(tree, batch, checked))
+        progress(start + len(batch), len(ordered))
+        yield from checked
+
+
+def _entries(
+    tree: Tree, batch: Sequence["Loaded"], checked: Sequence["Checked"]
+) -> Iterator[tuple[str, Entry]]:
+    """Yield what the cache keeps of the files that could be read."""
+    for loaded, each in zip(batch, checked, strict=True):
         if loaded.digest:
-            asked = {ref: tree.digest_of(ref) for ref in sorted(checked.asked)}
-            found = [each.row() for each in checked.found]
-            batch.append((file.relative, Entry(loaded.digest, asked, found, checked.facts)))
-        if len(batch) >= _BATCH:
-            cache.store_entries(batch)
-            batch.clear()
-        progress(done, len(stale))
-        yield checked
-    cache.store_entries(batch)
+            asked = {ref: tree.digest_of(ref) for ref in sorted(each.asked)}
+            found = [one.row() for one in each.found]
+            yield loaded.file.relative, Entry(loaded.digest, asked, found, each.facts)
 
 
 # --- Keys and rows ----------------------------------------------------------------------------

@@ -37,7 +37,7 @@ class Cell(NamedTuple):
 
 COLUMNS: Final[dict[str, tuple[Column, ...]]] = {
     "benchmark": (
-        Column("Metric", facet=True), Column("Headline", number=True, is_value=True), Column("Concurrency", number=True),
+        Column("Headline", number=True, is_value=True), Column("Metric", facet=True), Column("Concurrency", number=True),
         Column("Accelerators", facet=True), Column("Engine", facet=True), Column("Model", facet=True),
         Column("Measured by", facet=True),
     ),
@@ -102,8 +102,8 @@ def _benchmark_cells(record: Benchmark) -> tuple[Cell, ...]:
     concurrency = head.at.concurrency if head else None
     text, unit, sign, _, raw = result_quantity(head) if head else Quantity("")
     return (
-        Cell(metric.title if metric else head.metric if head else ""),
         Cell(f"{sign} {text}" if sign else text, unit, raw),
+        Cell(metric.title if metric else head.metric if head else ""),
         Cell(counted(concurrency), raw=str(concurrency)) if concurrency else Cell(),
         Cell(f"{count} \N{MULTIPLICATION SIGN}" if count else "", ref=record.system.accelerator),
         Cell(ref=record.engine.engine),

@@ -134,7 +134,7 @@ class OverviewPages:
         for ref, path in self.library.broken().items():
             findings = by_path.get(path, [])
             page = record_page(ref)
-            key = key_of(self.shell.fingerprint, repr(findings))
+            key = key_of(self.shell.fingerprint, path, repr(findings))
             yield Product(page, key, partial(self._make_broken, page, path, findings))
 
     def _make_broken(self, page: str, path: str, findings: list[Finding]) -> bytes:

@@ -18,6 +18,7 @@ __all__ = [
     "ROWS_PER_LIST",
     "ROWS_PER_PAGE",
     "UP",
+    "anchor_of",
     "evidence_page",
     "index_page",
     "pages_of",
@@ -30,12 +31,14 @@ __all__ = [
     "tombstone_page",
 ]
 
-RESULTS_PER_PAGE: Final = 15
+RESULTS_PER_PAGE: Final = 12
 """Results of one benchmark on one page; the rest goes to pages of their own."""
 ROWS_AT_FIRST: Final = 12
 """Records listed on the page of what they are about, before a link to all of them."""
 ROWS_PER_LIST: Final = 50
 """Records on one page of such a list."""
+_TAKEN: Final = frozenset({"content"})
+"""Ids of the shell that an id of a record could be."""
 UP: Final = "../"
 """What leads from a page of a record, or of a list of records, to the root of the site: all are one folder deep."""
 ROWS_PER_PAGE: Final = 100
@@ -68,9 +71,14 @@ def evidence_page(ref: str) -> str:
     return part_page(record_page(ref), "evidence")
 
 
+def anchor_of(result: str) -> str:
+    """Return the HTML id of a result. Other ids begin with a capital or two underscores, but for those of the shell."""
+    return f"{result}_" if result in _TAKEN else result
+
+
 def result_place(ref: str, results: Sequence[str], result: str) -> str:
     """Return page and anchor of one result."""
-    return f"{results_page(ref, results.index(result) // RESULTS_PER_PAGE + 1)}#{result}"
+    return f"{results_page(ref, results.index(result) // RESULTS_PER_PAGE + 1)}#{anchor_of(result)}"
 
 
 def index_page(folder: str, number: int = 1) -> str:

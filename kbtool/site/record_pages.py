@@ -11,6 +11,7 @@ from kbtool.escape import script_json
 from kbtool.findings import Finding
 from kbtool.schema import Benchmark, Record
 from kbtool.site.cards import Card
+from kbtool.site.columns import Cell
 from kbtool.site.data_files import record_json_bytes
 from kbtool.site.library import Library
 from kbtool.site.places import (
@@ -188,17 +189,11 @@ def describe(card: Card, library: Library) -> str:
         return one_line(
             f"{name}: {number}. {plural(len(card.results), 'result')}, {card.status}. {card.title}", 300
         )
-    cells = [
-        " ".join(
-            filter(
-                None,
-                (
-                    cell.text,
-                    cell.unit,
-                    (found.title if (found := library.find(cell.ref)) else cell.ref) if cell.ref else "",
-                ),
-            )
-        )
-        for cell in card.cells
-    ]
-    return one_line(f"{card.title}. {', '.join(filter(None, cells))}", 300)
+    said = (_said(cell, library) for cell in card.cells)
+    return one_line(f"{card.title}. {', '.join(filter(None, said))}", 300)
+
+
+def _said(cell: Cell, library: Library) -> str:
+    """Return what a cell says, the title of the record behind it included."""
+    named = library.find(cell.ref)
+    return " ".join(filter(None, (cell.text, cell.unit, named.title if named else cell.ref)))

@@ -90,6 +90,13 @@ def test_a_gap_stands_where_the_value_would_be() -> None:
     assert row(page, "Engine", "Image digest").gap == "missing"
 
 
+def test_a_field_that_two_sources_leave_out_has_two_rows() -> None:
+    """Each search in vain is kept."""
+    twice = [{"field": "system.os", "source": f"sources/{name}"} for name in ("field-report", "cross-post")]
+    sources = [item.source for item in rows(view(omitted_by_source=twice), "System")["Operating system"]]
+    assert [each.text for each in sources if each] == ["source 1", "source 2"]
+
+
 def test_a_gap_of_some_results_says_of_how_many() -> None:
     """Output tokens are asked of latencies and speeds only; the row counts those that lack them."""
     gaps = {item.label: item for item in view().result_gaps}

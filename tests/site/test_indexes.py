@@ -26,7 +26,7 @@ def many(count: int) -> list[Card]:
             ref=f"benchmarks/b-{number:05}",
             title=f"Run {number}",
             updated=f"2026-01-{number % 28 + 1:02}",
-            cells=(Cell(metrics[number % 2]), *card.cells[1:]),
+            cells=(card.cells[0], Cell(metrics[number % 2]), *card.cells[2:]),
         )
         for number in range(count)
     ]

@@ -19,7 +19,6 @@ __all__ = [
     "Incoming",
     "Link",
     "Quoted",
-    "anchor_of",
     "citations_of",
     "claim_anchor",
     "external",
@@ -27,8 +26,6 @@ __all__ = [
 ]
 
 _MARKED: Final = frozenset({"disputed", "superseded", "retracted"})
-_TAKEN: Final = frozenset({"content"})
-"""Ids of the shell that an id of a record could meet. Ours begin with a capital, which no id of a record does."""
 
 
 class Link(NamedTuple):
@@ -151,11 +148,6 @@ def citations_of(record: Record, context: Context, *, whole: bool = False) -> Ci
     apart = context.card.evidence_apart and not whole
     page = PurePosixPath(evidence_page(context.card.ref)).name if apart else ""
     return Citations(record.sources, page=page)
-
-
-def anchor_of(record_part: str) -> str:
-    """Return the HTML id of a result."""
-    return f"{record_part}_" if record_part in _TAKEN else record_part
 
 
 def claim_anchor(claim: str) -> str:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from kbtool.schema import Benchmark
 from kbtool.schema.benchmark import Artifact, Result
 from kbtool.site.columns import headline_of
-from kbtool.site.views.base import Citations, Context, Link, anchor_of, citations_of
+from kbtool.site.places import anchor_of
+from kbtool.site.views.base import Citations, Context, Link, citations_of
 from kbtool.site.views.conditions import Condition, conditions, unstated
 from kbtool.site.views.facts import Group, Item, derivation_text
 from kbtool.site.views.page import Common, common_of
@@ -89,7 +90,7 @@ def benchmark_view(record: Benchmark, context: Context, *, whole: bool = False) 
     head = headline_of(record)
     headline = _headline(head, context) if head else None
     results = results_of(record, context, citations)
-    result_gaps = tuple(gaps.rest("results."))
+    result_gaps = gaps.of_results()
     setup = (*setup_groups(record, context, citations, gaps), *_more_groups(record, gaps))
     return BenchmarkView(
         common=common_of(record, context, citations),
@@ -125,7 +126,7 @@ def results_view(record: Benchmark, context: Context, number: int) -> ResultsPag
 
 def _more_groups(record: Benchmark, gaps: GapRows) -> Iterator[Group]:
     """Yield gaps that have no place among the fields, and the raw files."""
-    rest = tuple(gaps.rest())
+    rest = gaps.rest()
     if rest:
         yield Group("Other gaps", rest)
     if record.artifacts:

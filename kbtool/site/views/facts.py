@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from kbtool.schema.common import Derivation, Fact, Figure
+from kbtool.schema.common import Derivation, Fact, Figure, OtherFact, OtherFigure
 from kbtool.schema.things import Feature
 from kbtool.site.views.base import Citations, Link
 from kbtool.site.views.text import figure_quantity, quantity_text, words
 
 __all__ = ["Group", "Item", "fact_item", "features", "figure_item", "plain_item", "present", "same_text"]
+
+
+_Stated = Fact | Figure | OtherFact | OtherFigure
 
 
 class Item(NamedTuple):
@@ -135,18 +138,13 @@ def _shown_basis(basis: str) -> str:
     return "" if basis == "stated" else basis
 
 
-def _notes(stated: Figure | Fact | object, shown: str) -> tuple[str, ...]:
-    published = getattr(stated, "as_published", None)
-    convention = getattr(stated, "convention", None)
-    derivation = getattr(stated, "derivation", None)
-    caveat = getattr(stated, "caveat", None)
-    return tuple(
-        line
-        for line in (
-            f"as published: {published}" if published and not same_text(published, shown) else "",
-            convention or "",
-            derivation_text(derivation) if derivation else "",
-            caveat or "",
-        )
-        if line
+def _notes(stated: _Stated, shown: str) -> tuple[str, ...]:
+    """Return the smaller lines under a value."""
+    published = stated.as_published
+    lines = (
+        f"as published: {published}" if published and not same_text(published, shown) else None,
+        stated.convention,
+        derivation_text(stated.derivation) if stated.derivation else None,
+        stated.caveat,
     )
+    return tuple([line for line in lines if line])

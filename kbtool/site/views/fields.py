@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from kbtool.site.views.text import counted, scalar_text, words
 from kbtool.vocab.disclosure import DISCLOSURE_FIELDS
 
-__all__ = ["DISCLOSURE_TITLES", "FIELDS", "GROUPS", "Field", "field_label", "setting_value"]
+__all__ = ["FIELDS", "GROUPS", "Field", "field_label", "setting_value"]
 
 
 class Field(NamedTuple):
@@ -131,8 +131,7 @@ GROUPS: Final[tuple[tuple[str, tuple[Field, ...]], ...]] = (
 
 FIELDS: Final[dict[str, Field]] = {each.path: each for _, fields in GROUPS for each in fields}
 """Path -> how it is shown."""
-DISCLOSURE_TITLES: Final = {each.path: each.title for each in DISCLOSURE_FIELDS}
-"""Path -> title of each disclosure field."""
+_TITLES: Final = {each.path: each.title for each in DISCLOSURE_FIELDS}
 _GATHERED: Final = ("engine.arguments.", "engine.environment.")
 
 
@@ -143,7 +142,7 @@ def field_label(path: str) -> str:
     for prefix in _GATHERED:
         if path.startswith(prefix):
             return path.removeprefix(prefix)
-    return DISCLOSURE_TITLES.get(path) or words(path.rpartition(".")[2])
+    return _TITLES.get(path) or words(path.rpartition(".")[2])
 
 
 def setting_value(path: str, value: object) -> str:

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from kbtool.schema import Benchmark
 from kbtool.schema.benchmark import Result, Spread
 from kbtool.site.columns import results_in_order
-from kbtool.site.places import RESULTS_PER_PAGE, UP, pages_of, results_page
-from kbtool.site.views.base import Citations, Context, Link, anchor_of
+from kbtool.site.places import RESULTS_PER_PAGE, UP, anchor_of, pages_of, results_page
+from kbtool.site.views.base import Citations, Context, Link
 from kbtool.site.views.conditions import Condition, condition_title, conditions, is_asked
 from kbtool.site.views.facts import derivation_text, same_text
 from kbtool.site.views.fields import field_label, setting_value

@@ -1,18 +1,18 @@
 """The setup of a benchmark as groups of rows, with its gaps in place among them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from operator import attrgetter
 from typing import Any, Final
 
 from kbtool.analysis.completeness import Account
-from kbtool.analysis.paths import is_given
+from kbtool.analysis.paths import RESULTS, is_given
 from kbtool.schema import Benchmark
 from kbtool.schema.benchmark import InterconnectUse, Router
 from kbtool.schema.common import Gap, Omission
 from kbtool.site.views.base import Citations, Context, Link
 from kbtool.site.views.facts import Group, Item
-from kbtool.site.views.fields import DISCLOSURE_TITLES, FIELDS, GROUPS, Field, field_label
+from kbtool.site.views.fields import FIELDS, GROUPS, Field, field_label
 from kbtool.site.views.text import counted, plural, scalar_text, words
 from kbtool.vocab.terms import DEFINITIONS
 
@@ -78,41 +78,39 @@ class GapRows:
         self._context = context
         self._citations = citations
         self._results = len(record.results)
-        self._omissions = {each.field: each for each in record.omitted_by_source}
-        self._gaps = {each.field: each for each in record.gaps}
+        self._listed: dict[str, list[Omission | Gap]] = {}
+        listed: tuple[Omission | Gap, ...] = (*record.omitted_by_source, *record.gaps)
+        for each in listed:
+            self._listed.setdefault(each.field, []).append(each)
         self._accounts = {each.field.path: each for each in context.accounts}
 
-    def take(self, path: str, label: str = "") -> Item | None:
-        """Return the row of the gap at `path`, once; None where there is none."""
+    def take(self, path: str, label: str = "") -> list[Item]:
+        """Return the rows of the gaps at `path`, once."""
         account = self._accounts.get(path)
-        omission = self._omissions.pop(path, None)
-        gap = self._gaps.pop(path, None)
+        listed = self._listed.pop(path, None)
         label = label or field_label(path)
-        if omission is not None:
-            return self._omitted(label, omission, account)
-        if gap is not None:
-            return self._typed(label, gap, account)
+        if listed:
+            return [self._row(label, each, account) for each in listed]
         if account is not None and account.state == "missing":
-            return Item(label, "nobody has looked yet", gap="missing", notes=self._where(account))
-        return None
+            return [Item(label, "nobody has looked yet", gap="missing", notes=self._where(account))]
+        return []
 
-    def rest(self, prefix: str = "") -> Iterator[Item]:
-        """Yield the rows that are left, and asked-for fields of results if `prefix` says so."""
-        paths = dict.fromkeys((*self._omissions, *self._gaps))
-        if prefix:
-            paths |= dict.fromkeys(path for path in self._accounts if path.startswith(prefix))
-        for path in list(paths):
-            if path.startswith(prefix):
-                row = self.take(path, DISCLOSURE_TITLES.get(path) or path)
-                if row is not None:
-                    yield row
+    def of_results(self) -> tuple[Item, ...]:
+        """Return the rows of what is asked of each result, and of what is listed for them."""
+        asked = (path for path in self._accounts if path.startswith(RESULTS))
+        listed = (path for path in self._listed if path.startswith(RESULTS))
+        paths = dict.fromkeys((*listed, *asked))
+        return tuple([row for path in paths for row in self.take(path)])
 
-    def _omitted(self, label: str, omission: Omission, account: Account | None) -> Item:
-        return omission_item(label, omission, self._context, self._citations, self._where(account))
+    def rest(self) -> tuple[Item, ...]:
+        """Return the rows that are left."""
+        return tuple([row for path in tuple(self._listed) for row in self.take(path)])
 
-    def _typed(self, label: str, gap: Gap, account: Account | None) -> Item:
-        text = f"{words(gap.reason)}: {DEFINITIONS['gap_reason'][gap.reason]}"
-        notes = (*self._where(account), *((gap.note,) if gap.note else ()))
+    def _row(self, label: str, listed: Omission | Gap, account: Account | None) -> Item:
+        if isinstance(listed, Omission):
+            return omission_item(label, listed, self._context, self._citations, self._where(account))
+        text = f"{words(listed.reason)}: {DEFINITIONS['gap_reason'][listed.reason]}"
+        notes = (*self._where(account), *((listed.note,) if listed.note else ()))
         return Item(label, text, gap="gap", notes=notes)
 
     def _where(self, account: Account | None) -> tuple[str, ...]:
@@ -132,9 +130,7 @@ def setup_groups(
         items: list[Item] = []
         for field in fields:
             items += rows.of(field)
-            gap = gaps.take(field.path, field.label)
-            if gap is not None:
-                items.append(gap)
+            items += gaps.take(field.path, field.label)
         if items:
             note = layout_arithmetic(record) if title == "Deployment" else ""
             groups.append(Group(title, tuple(items), note))
