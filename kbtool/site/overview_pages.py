@@ -151,8 +151,8 @@ class OverviewPages:
         families = rules_view(rule_pages())
         yield self._reference("rules.html", "Rules", "What kbtool lint checks, and why.", "rules", families)
         for family in families:
-            title = f"Rules: {family.title}"
-            yield self._reference(family.path, title, title, "rule_family", family, nav="rules.html")
+            about = f"What kbtool lint checks about {family.title}, with reasons and examples."
+            yield self._reference(family.path, family.title, about, "rule_family", family, nav="rules.html")
 
     def _glossary(self) -> Product:
         lead = "The words that records use, and what each means."

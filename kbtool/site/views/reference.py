@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
+from kbtool.analysis.confidence import FACTORS, HIGH_FROM, MEDIUM_FROM
 from kbtool.lint.pages import RulePage
 from kbtool.lint.rule import FAMILIES
 from kbtool.schema import KINDS
@@ -68,6 +69,8 @@ class RuleView(NamedTuple):
     kinds: str
     """Kinds of record that it is about; empty for all."""
     summary: str
+    in_short: str
+    """What the list says of it: the reason, where the name says the rest."""
     paragraphs: tuple[Markup, ...]
     bad: tuple[str, ...]
     good: tuple[str, ...]
@@ -94,6 +97,14 @@ class Term(NamedTuple):
     definition: str
 
 
+class RubricRow(NamedTuple):
+    """One factor of the confidence rubric."""
+
+    code: str
+    points: str
+    reason: str
+
+
 class GlossarySet(NamedTuple):
     """One closed set of words."""
 
@@ -104,10 +115,12 @@ class GlossarySet(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GlossaryView:
-    """All sets, and the units."""
+    """All sets, the units, and the rubric of confidence."""
 
     sets: tuple[GlossarySet, ...]
     units: tuple[Term, ...]
+    factors: tuple[RubricRow, ...]
+    labels: str
 
 
 def metrics_view(records_of: Mapping[str, int]) -> tuple[MetricView, ...]:
@@ -126,7 +139,7 @@ def rules_view(pages: Iterable[RulePage]) -> tuple[RuleFamily, ...]:
         by_letter.setdefault(page.code[0], []).append(_rule(page))
     return tuple(
         [
-            RuleFamily(letter, title, tuple(by_letter[letter]))
+            RuleFamily(letter, title[:1].upper() + title[1:], tuple(by_letter[letter]))
             for letter, title in FAMILIES.items()
             if letter in by_letter
         ]
@@ -144,7 +157,9 @@ def glossary_view() -> GlossaryView:
         for name, definitions in DEFINITIONS.items()
     ]
     units = [Term(unit.symbol, "", f"{unit.title}: {unit.dimension}") for unit in UNITS.values()]
-    return GlossaryView(tuple(sets), tuple(units))
+    factors = [RubricRow(each.code, f"{each.points / 100:+.2f}", each.reason) for each in FACTORS]
+    labels = f"low below {MEDIUM_FROM}, medium below {HIGH_FROM}, high from there"
+    return GlossaryView(tuple(sets), tuple(units), tuple(factors), labels)
 
 
 def _metric(metric: Metric, records: int) -> MetricView:
@@ -176,6 +191,7 @@ def _rule(page: RulePage) -> RuleView:
         severity=page.severity_text,
         kinds=", ".join(page.kinds) if len(page.kinds) < len(KINDS) else "",
         summary=page.summary,
+        in_short=page.summary if page.bad else " ".join(page.paragraphs[:1]) or page.summary,
         paragraphs=tuple([prose_html(each) for each in page.paragraphs]),
         bad=page.bad,
         good=page.good,
