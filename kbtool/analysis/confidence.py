@@ -214,7 +214,7 @@ FACTORS: Final = (
     Factor("base-vendor", 45, "Measured by the maker or seller.", _measured_by("base-vendor")),
     Factor("base-anonymous", 30, "The source does not say who measured.", _measured_by("base-anonymous")),
     Factor("artifacts", 10, "The source names the scripts, settings or data by which it can be repeated.", _artifacts),
-    Factor("config-complete", 10, "The settings that move speed most are all stated.", _config_complete),
+    Factor("config-complete", 10, "Count, layout, cache type, running limit, graphs and speculation are all stated.", _config_complete),
     Factor("repeat-within-2pct", 5, "A repeat under the same settings is within 2 %.", _repeated),
     Factor("independent-repeat", 15, "It replicates another record's figure within 5 %.", _replicates),
     Factor("version-omitted", -5, "Neither version nor commit of the engine is stated.", _version_omitted),

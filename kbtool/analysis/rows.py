@@ -28,6 +28,14 @@ class Row:
     """Result id, or empty for a whole record."""
     cells: Mapping[str, Cell]
 
+    @property
+    def stands(self) -> bool:
+        """Whether it may take part in a ranking: neither withdrawn nor of a retracted or superseded record."""
+        return self.cells.get("standing") != "withdrawn" and self.cells["status"] not in {
+            "retracted",
+            "superseded",
+        }
+
 
 COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "benchmark": (

@@ -34,7 +34,7 @@ def main() -> None:
     try:
         app(standalone_mode=True)
     except KbtoolError as error:
-        complain(str(error), *getattr(error, "__notes__", ()))
+        complain(*str(error).splitlines(), *getattr(error, "__notes__", ()))
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         complain("interrupted")

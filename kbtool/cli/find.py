@@ -31,6 +31,7 @@ TABLE_COLUMNS: Final = {
         "engine",
         "model",
         "concurrency",
+        "standing",
         "status",
     ),
     "accelerator": ("ref", "vendor", "form", "memory_gb", "bandwidth_gb_s", "power_w", "status"),
@@ -87,6 +88,9 @@ def find(
     columns: Annotated[
         str | None, typer.Option(help="Columns to show, by comma.", show_default=False)
     ] = None,
+    withdrawn: Annotated[
+        bool, typer.Option("--withdrawn", help="Also what was withdrawn, retracted or superseded.")
+    ] = False,
     limit: Annotated[int, typer.Option(help="Rows at most; 0 for all.", min=0)] = 0,
     output: Annotated[Format, typer.Option("--format", help="Form of the output.")] = Format.TABLE,
     root: RootOption = None,
@@ -106,13 +110,16 @@ def find(
     shown = _columns(columns, known) or (
         TABLE_COLUMNS.get(kind.value, known) if output is Format.TABLE else known
     )
-    rows = select(_matching_rows(root, kind, words or ()), filters)
+    found = select(_matching_rows(root, kind, words or ()), filters)
+    rows = found if withdrawn else [row for row in found if row.stands]
     if sort is not None:
         name = sort.removeprefix("-")
         _columns(name, known)
         rows = sort_rows(rows, name, descending=sort.startswith("-"))
     cut = rows[:limit] if limit else rows
     _print(cut, shown, output)
+    if len(rows) < len(found):
+        complain(f"{len(found) - len(rows)} rows that no longer stand are left out; --withdrawn shows them")
     if len(cut) < len(rows):
         complain(f"{len(rows) - len(cut)} more rows; --limit 0 shows all")
     if not rows:

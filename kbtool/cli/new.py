@@ -4,8 +4,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -13,6 +12,9 @@ from kbtool.cli.console import complain, find_root, say
 from kbtool.cli.find import KindName
 from kbtool.cli.options import RootOption
 from kbtool.errors import RecordError, UsageError
+
+if TYPE_CHECKING:
+    from kbtool.store import Corpus
 
 __all__ = ["new"]
 
@@ -31,6 +33,8 @@ _HEAD: Final = (
     Question("title", "Title"),
 )
 _SOURCE: Final = (Question("source", "Source record, such as sources/helix-2026-08"),)
+REFERENCES: Final = frozenset({"source", "accelerator", "engine", "model"})
+"""Questions whose answer is a record of the kind that the question is called by."""
 QUESTIONS: Final[dict[str, tuple[Question, ...]]] = {
     "benchmark": (
         *_HEAD,
@@ -92,6 +96,7 @@ def new(
 
     On a terminal it asks for what is missing; elsewhere every answer comes by --set.
     """
+    from kbtool.store import load
     from kbtool.store.files import write_atomic
     from kbtool.store.fmt import format_text
     from kbtool.store.scaffold import scaffold
@@ -104,7 +109,9 @@ def new(
         raise RecordError(
             f"{path.relative_to(project)} exists: choose another id, or --force to write over it"
         )
-    data = _BUILDERS[kind.value](project, known)
+    corpus = load(project)
+    _refuse_unknown(corpus, known)
+    data = _BUILDERS[kind.value](corpus, known)
     _refuse_invalid(kind.value, data)
     text = format_text(scaffold(kind.value, data), kind.value, path.relative_to(project).as_posix())
     folder.mkdir(parents=True, exist_ok=True)
@@ -138,7 +145,33 @@ def _collect(kind: str, given: Mapping[str, str]) -> dict[str, str]:
     for question in open_questions:
         asked = typer.prompt(question.ask, default=question.default) if interactive else question.default
         answers[question.key] = str(asked)
-    return answers
+    return {key: _with_folder(key, value) for key, value in answers.items()}
+
+
+def _with_folder(key: str, value: str) -> str:
+    """Return a reference in full where the bare id was given: the question says which kind is meant."""
+    return f"{key}s/{value}" if key in REFERENCES and value and "/" not in value else value
+
+
+def _refuse_unknown(corpus: "Corpus", answers: Mapping[str, str]) -> None:
+    """Refuse names of records and metrics that do not exist, with the nearest that does."""
+    from kbtool.store.suggest import nearest
+    from kbtool.vocab import METRICS
+
+    for key in REFERENCES & answers.keys():
+        if corpus.get(answers[key]) is None:
+            raise UsageError(
+                f"there is no valid {key} record `{answers[key]}`"
+                + _hint(corpus.nearest(answers[key]), f"; write it first: `kbtool new {key}`")
+            )
+    metric = answers.get("metric")
+    if metric is not None and metric not in METRICS:
+        advice = "; the page Metrics lists them all"
+        raise UsageError(f"there is no metric `{metric}`" + _hint(nearest(metric, list(METRICS)), advice))
+
+
+def _hint(near: str | None, otherwise: str) -> str:
+    return f"; did you mean `{near}`?" if near else otherwise
 
 
 def _refuse_invalid(kind: str, data: Mapping[str, Any]) -> None:
@@ -166,17 +199,13 @@ def _head(answers: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _source_use(project: Path, source: str) -> dict[str, Any]:
+def _source_use(corpus: "Corpus", source: str) -> dict[str, Any]:
     """Return the use of a source as primary, with the independence group that its record states."""
     from kbtool.schema import Source
-    from kbtool.store import load
 
-    corpus = load(project)
     record = corpus.get(source)
     if not isinstance(record, Source):
-        near = corpus.nearest(source)
-        hint = f"; did you mean `{near}`?" if near else ""
-        raise UsageError(f"there is no source record `{source}`{hint}; write it first: `kbtool new source`")
+        raise UsageError(f"`{source}` is no source record")
     return {"source": source, "role": "primary", "group": record.group}
 
 
@@ -189,7 +218,7 @@ def _number(text: str) -> Any:
         raise UsageError(str(error)) from None
 
 
-def _benchmark(project: Path, answers: Mapping[str, str]) -> dict[str, Any]:
+def _benchmark(corpus: "Corpus", answers: Mapping[str, str]) -> dict[str, Any]:
     from kbtool.store.scaffold import unanswered_disclosure
 
     evidence = {"source": answers["source"], "locator": answers["locator"]}
@@ -202,7 +231,7 @@ def _benchmark(project: Path, answers: Mapping[str, str]) -> dict[str, Any]:
         "evidence": [evidence],
     }
     data = _head(answers) | {
-        "sources": [_source_use(project, answers["source"])],
+        "sources": [_source_use(corpus, answers["source"])],
         "measured": {"by": answers["measured_by"]},
         "reproducible": {},
         "system": {
@@ -223,39 +252,39 @@ def _benchmark(project: Path, answers: Mapping[str, str]) -> dict[str, Any]:
     return data
 
 
-def _accelerator(_project: Path, answers: Mapping[str, str]) -> dict[str, Any]:
+def _accelerator(_corpus: "Corpus", answers: Mapping[str, str]) -> dict[str, Any]:
     return _head(answers) | {"vendor": answers["vendor"], "form": answers["form"], "memory": {}, "power": {}}
 
 
-def _interconnect(_project: Path, answers: Mapping[str, str]) -> dict[str, Any]:
+def _interconnect(_corpus: "Corpus", answers: Mapping[str, str]) -> dict[str, Any]:
     return _head(answers) | {"role": answers["role"]}
 
 
-def _engine(_project: Path, answers: Mapping[str, str]) -> dict[str, Any]:
+def _engine(_corpus: "Corpus", answers: Mapping[str, str]) -> dict[str, Any]:
     return _head(answers)
 
 
-def _model(_project: Path, answers: Mapping[str, str]) -> dict[str, Any]:
+def _model(_corpus: "Corpus", answers: Mapping[str, str]) -> dict[str, Any]:
     return _head(answers) | {"organisation": answers["organisation"], "architecture": answers["architecture"]}
 
 
-def _source(_project: Path, answers: Mapping[str, str]) -> dict[str, Any]:
+def _source(_corpus: "Corpus", answers: Mapping[str, str]) -> dict[str, Any]:
     head = _head(answers)
     fields = {key: answers[key] for key in ("source_kind", "url", "publisher", "interest")}
     return head | fields | {"accessed": head["updated"], "group": answers["id"]}
 
 
-def _gotcha(project: Path, answers: Mapping[str, str]) -> dict[str, Any]:
+def _gotcha(corpus: "Corpus", answers: Mapping[str, str]) -> dict[str, Any]:
     fields = {key: answers[key] for key in ("symptom", "cause", "detect", "avoid", "trap_class")}
     evidence = {"source": answers["source"], "locator": answers["locator"]}
     return (
         _head(answers)
         | fields
-        | {"sources": [_source_use(project, answers["source"])], "evidence": [evidence]}
+        | {"sources": [_source_use(corpus, answers["source"])], "evidence": [evidence]}
     )
 
 
-_BUILDERS: Final[dict[str, Callable[[Path, Mapping[str, str]], dict[str, Any]]]] = {
+_BUILDERS: Final[dict[str, Callable[["Corpus", Mapping[str, str]], dict[str, Any]]]] = {
     "benchmark": _benchmark,
     "accelerator": _accelerator,
     "interconnect": _interconnect,

@@ -22,8 +22,8 @@ COMMENT_WIDTH: Final = 100
 FOLDERS_DEEP: Final = 2
 """A record lies in `records/<kind>s/`; `schema/` is as many folders up."""
 OMISSION_ADVICE: Final = (
-    "Each field listed here counts as searched for in that source and not found there. Delete the line of a field that "
-    "you fill in above, and keep none that you have not looked for."
+    "What a reader needs to know and this record does not say yet. Fill a field in above, or, once you have searched the "
+    "source for it in vain, take the mark off its line here. Until then lint counts it as not looked for."
 )
 
 
@@ -59,9 +59,12 @@ def _mapping(model: type[StrictModel], answers: Mapping[str, Any], pad: str) -> 
         inner = _inner_model(field)
         if key in answers:
             yield from _explained(field, pad)
+            lines = _value(key, answers[key], inner, pad)
             if key == "omitted_by_source":
+                # Nobody has searched yet: a line that stood there live would say that somebody had.
                 yield from (f"{pad}# {line}" for line in wrap(OMISSION_ADVICE, COMMENT_WIDTH))
-            yield from _value(key, answers[key], inner, pad)
+                lines = (f"{pad}# {line}" for line in lines)
+            yield from lines
         elif field.is_required() and inner is not None:
             yield from _explained(field, pad)
             yield f"{pad}{key}: {{}}  # replace {{}} by those of these fields that the source states"

@@ -62,8 +62,26 @@ def test_new_benchmark_keeps_digits_and_lists_gaps(kbtool: Run, project: Path) -
     kbtool("new", "benchmark", *options("benchmark"))
     text = (project / "records/benchmarks/fresh-record.yaml").read_text(encoding="utf-8")
     assert "value: 1234.50\n" in text
-    assert "{field: engine.version, source: sources/base-source}" in text
+    assert "#   - {field: engine.version, source: sources/base-source}" in text
     assert "field: system.accelerator_count," not in text
+
+
+@pytest.mark.usefixtures("project")
+def test_new_benchmark_claims_no_search(kbtool: Run) -> None:
+    """A field that nobody has looked for is not called omitted by its source: lint still asks for it."""
+    kbtool("new", "benchmark", *options("benchmark"))
+    done = kbtool("lint", "records/benchmarks/fresh-record.yaml", "--limit", "0")
+    assert "engine.version" in done.out
+    assert "omitted_by_source" in done.out
+
+
+@pytest.mark.usefixtures("project")
+def test_new_takes_bare_ids(kbtool: Run, project: Path) -> None:
+    """The kind of a reference is known from the question."""
+    bare = {key: f"base-{key}" for key in ("source", "accelerator", "engine", "model")}
+    assert kbtool("new", "benchmark", *options("benchmark", **bare)).code == 0
+    text = (project / "records/benchmarks/fresh-record.yaml").read_text(encoding="utf-8")
+    assert "engine: engines/base-engine\n" in text
 
 
 @pytest.mark.usefixtures("project")
@@ -83,6 +101,9 @@ def test_new_does_not_write_over_a_record(kbtool: Run, project: Path) -> None:
     [
         ({"id": "../../etc/cron"}, "id:"),
         ({"accelerator": "engines/base-engine"}, "system.accelerator:"),
+        ({"accelerator": "base-acelerator"}, "did you mean `accelerators/base-accelerator`?"),
+        ({"model": "other"}, "write it first: `kbtool new model`"),
+        ({"metric": "output_toks_s"}, "did you mean `output_tok_s`?"),
         ({"value": "1e5"}, "is not a number"),
         ({"source": "sources/base-sorce"}, "did you mean `sources/base-source`?"),
     ],
