@@ -1,15 +1,18 @@
 """The `kbtool` program: its verbs, its help, and what its exit codes mean."""
 
+import errno
 import sys
 import traceback
+from typing import Final
 
 import typer
+from typer.exceptions import TyperException
 
 from kbtool.cli import commands
-from kbtool.cli.console import complain
+from kbtool.cli.console import complain, finish_streams, prepare_streams
 from kbtool.errors import ExitCode, KbtoolError
 
-__all__ = ["app", "main"]
+__all__ = ["app", "run"]
 
 _EPILOG = (
     "Exit codes: 0 clean, 1 findings (an unreadable record is one), 2 wrong usage, "
@@ -29,25 +32,45 @@ app = typer.Typer(
 commands.register(app)
 
 
-def main() -> None:
-    """Run the command line and leave with one of the documented exit codes."""
+def run() -> int:
+    """Run the command line and return one of the documented exit codes."""
+    prepare_streams()
     try:
-        app(standalone_mode=True)
+        code = app(standalone_mode=False)
+        finish_streams()
     except KbtoolError as error:
-        complain(*str(error).splitlines(), *getattr(error, "__notes__", ()))
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        complain("interrupted")
-        sys.exit(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our output, such as `head`, has seen enough.
-        sys.stderr.close()
-        sys.exit(ExitCode.CLEAN)
+        complain(str(error), *getattr(error, "__notes__", ()))
+        return error.exit_code
+    except TyperException as error:
+        error.show()  # type: ignore[attr-defined]  # typer raises none without it
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        code = ExitCode.INTERRUPTED
     except OSError as error:
         # A full disk or a missing permission is no bug, and every file that was written is whole.
-        complain(f"the system refused: {error}", *getattr(error, "__notes__", ()))
-        sys.exit(ExitCode.USAGE)
+        complain(_refusal(error), *getattr(error, "__notes__", ()))
+        return ExitCode.USAGE
     except Exception:  # noqa: BLE001 - the outermost frame reports our own bugs and says so
         traceback.print_exc()
         complain("this is a bug in kbtool; please report it with the traceback above")
-        sys.exit(ExitCode.BUG)
+        return ExitCode.BUG
+    if code == ExitCode.INTERRUPTED:
+        complain("interrupted")
+    return code if isinstance(code, int) else ExitCode.CLEAN
+
+
+_REMEDIES: Final = {
+    errno.ENOSPC: "make room on the disk, and run it again",
+    errno.EDQUOT: "make room within the quota, and run it again",
+    errno.EACCES: "correct the permissions, and run it again",
+    errno.EPERM: "correct the permissions, and run it again",
+    errno.EROFS: "work in a folder that can be written",
+    errno.ENOENT: "somebody removed it meanwhile: run it again",
+}
+
+
+def _refusal(error: OSError) -> str:
+    """Return what the system refused, and what to do."""
+    place = f"{error.filename}: " if error.filename else ""
+    remedy = _REMEDIES.get(error.errno or 0, "correct it, and run it again")
+    return f"the system refused: {place}{error.strerror or error}; expected it to go through: {remedy}"

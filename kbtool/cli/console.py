@@ -1,9 +1,11 @@
 """Where output goes: results to stdout, diagnostics to stderr, colour and progress only on a terminal."""
 
+import io
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +14,7 @@ from kbtool.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["complain", "console", "find_root", "progress", "say"]
+__all__ = ["complain", "console", "find_root", "finish_streams", "prepare_streams", "progress", "say"]
 
 SHOW_PROGRESS_AFTER_S: Final = 1.0
 
@@ -22,9 +24,47 @@ WIDTH_WITHOUT_TERMINAL: Final = 1000
 Progress = Callable[[int, int], None]
 
 
+def prepare_streams() -> None:
+    """Make stdout and stderr take whatever is printed: closed ones, and encodings that lack a character.
+
+    What goes to a file or a program is UTF-8, as records are; a terminal shows what it cannot print as an escape.
+    """
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open until the end
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open until the end
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(
+                encoding=None if stream.isatty() else "utf-8", errors="backslashreplace"
+            )
+
+
+def finish_streams() -> None:
+    """Hand over what is still buffered.
+
+    Raises:
+        OSError: the file behind stdout does not take it. A reader that left is no error.
+    """
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _let_go_of_stdout()
+    except OSError:
+        _let_go_of_stdout()
+        raise
+
+
+def _let_go_of_stdout() -> None:
+    """Send the rest of the output nowhere: whoever read it, such as `head`, has seen enough."""
+    with suppress(OSError):  # of a stream without a descriptor, as in tests
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def say(text: str = "") -> None:
     """Print one result line to stdout."""
-    sys.stdout.write(text + "\n")
+    try:
+        sys.stdout.write(text + "\n")
+    except BrokenPipeError:
+        _let_go_of_stdout()
 
 
 def complain(*lines: str) -> None:
@@ -39,8 +79,12 @@ def console() -> "Console":
     """Return a Rich console on stdout; it colours only on a terminal and honours `NO_COLOR`."""
     from rich.console import Console
 
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            _let_go_of_stdout()  # Rich itself would leave with exit code 1
+
     width = None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
-    return Console(highlight=False, width=width, soft_wrap=width is not None)
+    return Output(highlight=False, width=width, soft_wrap=width is not None)
 
 
 def find_root(given: Path | None) -> Path:

@@ -20,6 +20,7 @@ __all__ = [
     "UP",
     "anchor_of",
     "evidence_page",
+    "facet_slug",
     "index_page",
     "pages_of",
     "part_page",
@@ -104,3 +105,8 @@ def raw_path(ref: str) -> str:
 def pages_of(rows: int, per_page: int) -> int:
     """Return over how many pages a list spreads; at least one."""
     return max(1, -(-rows // per_page))
+
+
+def facet_slug(text: str) -> str:
+    """Return a word for a facet's value that is safe in an attribute, a file name and a list of words."""
+    return file_name("-".join(text.casefold().split()))

@@ -60,14 +60,16 @@ def _reference_entries(rules: Iterable[RulePage]) -> Iterator[SearchEntry]:
     """Yield an entry for each metric, each rule and each word of the glossary."""
     for metric in METRICS.values():
         text = f"{metric.formula} {metric.trap} {metric.scope} {metric.tokens}"
-        yield entry_of(SearchDoc(f"metrics.html#{metric.id}", metric.title, "page", id=metric.id, text=text))
+        yield entry_of(
+            SearchDoc(f"metrics.html#{metric.id}", metric.title, "metric", id=metric.id, text=text)
+        )
     for rule in rules:
         title = f"{rule.code} {words(rule.name)}"
-        yield entry_of(SearchDoc(f"rules.html#{rule.code}", title, "page", id=rule.name, text=rule.summary))
+        yield entry_of(SearchDoc(f"rules.html#{rule.code}", title, "rule", id=rule.name, text=rule.summary))
     for name, definitions in DEFINITIONS.items():
         for word, definition in definitions.items():
             title = f"{words(word)} ({words(name)})"
-            yield entry_of(SearchDoc(f"glossary.html#{name}-{word}", title, "page", text=definition))
+            yield entry_of(SearchDoc(f"glossary.html#{name}-{word}", title, "term", text=definition))
 
 
 def _record_doc(card: Card, library: Library) -> SearchDoc:

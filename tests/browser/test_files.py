@@ -115,7 +115,10 @@ def test_every_link_inside_the_site_leads_somewhere(either_site: BuiltSite) -> N
                 continue
             file = unquote(target.removeprefix(ADDRESS).partition("?")[0]) or "index.html"
             exists = file in pages or (either_site.folder / file).is_file()
-            if not exists or (anchor and file in pages and unquote(anchor) not in anchors[file]):
+            is_state = "=" in anchor  # what a table is narrowed to, not a place
+            if not exists or (
+                anchor and not is_state and file in pages and unquote(anchor) not in anchors[file]
+            ):
                 missing.append(f"{path} -> {link}")
     assert missing == []
 

@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from kbtool.cli import app, main
+from kbtool.cli import main
+from kbtool.cli.app import app
 from kbtool.errors import ExitCode
 from tests.cli.conftest import Run
 

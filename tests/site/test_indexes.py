@@ -5,11 +5,11 @@ from itertools import chain
 
 from kbtool.site.cards import Card
 from kbtool.site.columns import Cell
-from kbtool.site.places import ROWS_PER_PAGE
+from kbtool.site.places import ROWS_PER_PAGE, facet_slug
 from kbtool.site.render import render
 from kbtool.site.views.base import Incoming
 from kbtool.site.views.indexes import index_plans, index_view
-from kbtool.site.views.lists import facet_slug, newest_first, usage_page, usage_plans
+from kbtool.site.views.lists import newest_first, usage_page, usage_plans
 from kbtool.site.views.pager import pager_links
 from tests.site.samples import Page, context_of, records
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from kbtool.schema import Benchmark
 from kbtool.schema.benchmark import Artifact, Result
 from kbtool.site.columns import headline_of
-from kbtool.site.places import anchor_of
+from kbtool.site.places import anchor_of, facet_slug
 from kbtool.site.views.base import Citations, Context, Link, citations_of
-from kbtool.site.views.conditions import Condition, conditions, unstated
+from kbtool.site.views.conditions import Condition, compared_at, conditions, unstated
 from kbtool.site.views.facts import Group, Item, derivation_text
 from kbtool.site.views.page import Common, common_of
 from kbtool.site.views.results import ResultsView, results_of
@@ -42,6 +42,10 @@ class Headline(NamedTuple):
     statistic: str
     trap: str
     """The misreading that the metric's definition avoids."""
+    compared_at: str
+    """Conditions that a figure must share to be compared with it."""
+    peers: str
+    """Address of the benchmarks whose headline is in the same metric, below the folder of benchmarks."""
     chips: tuple[Condition, ...]
     unstated: tuple[str, ...]
     """Conditions without which it cannot be compared, and which nobody stated."""
@@ -161,6 +165,8 @@ def _headline(result: Result, context: Context) -> Headline:
         counts=what_it_counts(metric) if metric else "",
         statistic=statistic_words(result),
         trap=metric.trap if metric else "",
+        compared_at=", ".join(compared_at(result.metric)),
+        peers=f"index.html#metric={facet_slug(metric.title)}" if metric else "",
         chips=stated,
         unstated=unstated(result.metric, stated),
         published=result.as_published,

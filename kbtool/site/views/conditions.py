@@ -83,6 +83,13 @@ def conditions(at: At) -> tuple[Condition, ...]:
     return tuple([found for name, make in _MAKERS if name in given and (found := make(at)) is not None])
 
 
+def compared_at(metric_id: str) -> tuple[str, ...]:
+    """Return the names of the conditions that two figures of a metric have to share to be compared."""
+    metric = METRICS.get(metric_id)
+    keys = [_KEY_OF_CONDITION.get(each, each) for each in metric.conditions] if metric else []
+    return tuple([_TITLES[key].lower() for key in keys])
+
+
 def unstated(metric_id: str, stated: tuple[Condition, ...]) -> tuple[str, ...]:
     """Return the names of conditions that the metric cannot be compared without and that are not stated."""
     metric = METRICS.get(metric_id)

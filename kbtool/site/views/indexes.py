@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from kbtool.site.cards import Card
 from kbtool.site.columns import COLUMNS
-from kbtool.site.places import ROWS_PER_PAGE, UP, index_page, pages_of, record_page
+from kbtool.site.places import ROWS_PER_PAGE, UP, facet_slug, index_page, pages_of, record_page
 from kbtool.site.views.base import Link
 from kbtool.site.views.lists import (
     PLURALS,
@@ -16,7 +16,6 @@ from kbtool.site.views.lists import (
     Find,
     ListView,
     Option,
-    facet_slug,
     index_table,
     newest_first,
 )

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from kbtool.escape import file_name
 from kbtool.schema import KINDS
 from kbtool.site.cards import Card, Mention
 from kbtool.site.columns import COLUMNS, Cell, Column
@@ -12,6 +11,7 @@ from kbtool.site.places import (
     ROWS_AT_FIRST,
     ROWS_PER_LIST,
     UP,
+    facet_slug,
     pages_of,
     part_page,
     record_page,
@@ -30,7 +30,6 @@ __all__ = [
     "Row",
     "RowCell",
     "UsagePlan",
-    "facet_slug",
     "index_table",
     "newest_first",
     "usage_page",
@@ -198,11 +197,6 @@ def usage_page(plan: UsagePlan, number: int, find: Find) -> ListView:
     if plan.pages and not number:
         parts = (Link(f"All {len(plan.cards)}", UP + plan.path(1)),)
     return table.view(title, plan.anchor, parts, len(plan.cards))
-
-
-def facet_slug(text: str) -> str:
-    """Return a word for a facet's value that is safe in an attribute, a file name and a list of words."""
-    return file_name("-".join(text.casefold().split()))
 
 
 class _Table:
