@@ -3,9 +3,9 @@
 Usage: python -m benchmarks
 """
 
-from benchmarks import accuracy, lint_bench, site_bench
+from benchmarks import accuracy, browser_bench, lint_bench, site_bench
 
-PROGRAMS = (accuracy, lint_bench, site_bench)
+PROGRAMS = (accuracy, lint_bench, site_bench, browser_bench)
 
 if __name__ == "__main__":
     for program in PROGRAMS:

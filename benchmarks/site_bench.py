@@ -31,7 +31,7 @@ from kbtool.site.places import record_page
 from kbtool.site.record_pages import RecordPages
 from kbtool.site.shell import build_shell
 
-__all__ = ["PageCost", "page_cost"]
+__all__ = ["PageCost", "generated", "page_cost"]
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from kbtool.cli.console import complain, find_root, progress, say
-from kbtool.cli.options import RootOption
+from kbtool.cli.options import RootOption, inside_records
 from kbtool.errors import ExitCode
 
 __all__ = ["fmt"]
@@ -33,9 +33,10 @@ def fmt(
     from kbtool.store import fmt as store_fmt
 
     project = find_root(root)
+    chosen = [inside_records(path, project) for path in paths or ()]
     with progress("Formatting records") as advance:
         outcomes = list(
-            store_fmt.format_files(project, paths=paths or None, write=not (check or diff), progress=advance)
+            store_fmt.format_files(project, paths=chosen or None, write=not (check or diff), progress=advance)
         )
     failed = [each for each in outcomes if each.fault]
     changed = [each for each in outcomes if each.changed]

@@ -1,5 +1,6 @@
 """`kbtool lint`: check records and report what is wrong, where, and what to do."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -7,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from kbtool.cli.console import find_root, progress, say
-from kbtool.cli.options import RootOption, day
+from kbtool.cli.console import complain, find_root, progress, say
+from kbtool.cli.options import RootOption, day, inside_records
 from kbtool.errors import ExitCode, UsageError
 
 __all__ = ["lint"]
@@ -63,7 +64,9 @@ def lint(
     from kbtool.lint.report import render
 
     project = find_root(root)
-    chosen = [_inside(path, project) for path in paths or ()]
+    chosen = [inside_records(path, project) for path in paths or ()]
+    for option, names in (("--select", select), ("--ignore", ignore)):
+        _refuse_unknown(option, names or ())
     with progress("Checking records") as advance:
         check = partial(
             run,
@@ -81,16 +84,27 @@ def lint(
             fix_files(project, report)
             report = check()
     say(render(report, output.value, limit=limit))
+    if chosen and output is Format.TEXT:
+        complain("rules that compare records were left out, as some files alone were checked: `kbtool lint` runs them")
     blocking = {"error", "warning"} if strict else {"error"}
     if any(finding.severity in blocking for finding in report.findings):
         raise typer.Exit(ExitCode.FINDINGS)
 
 
-def _inside(path: Path, project: Path) -> Path:
-    """Return the path resolved without following a final link, refusing what is not under the project."""
-    absolute = path.parent.resolve() / path.name
-    if not absolute.exists() and not absolute.is_symlink():
-        raise UsageError(f"{path} does not exist: give a record file or a folder of records")
-    if not absolute.is_relative_to(project / "records"):
-        raise UsageError(f"{path} is not under {project / 'records'}")
-    return absolute
+def _refuse_unknown(option: str, prefixes: Sequence[str]) -> None:
+    """Refuse what no code and no name begins with: a misspelt rule would look like a clean run.
+
+    Raises:
+        UsageError: there is no such rule; the message says which comes near.
+    """
+    if not prefixes:
+        return
+    from kbtool.lint.pages import rule_pages
+    from kbtool.store.suggest import nearest
+
+    names = [name for page in rule_pages() for name in (page.code, page.name)]
+    for prefix in prefixes:
+        if not prefix or not any(name.startswith(prefix) for name in names):
+            near = nearest(prefix, names)
+            hint = f"did you mean `{near}`?" if near else "`kbtool explain` tells what it knows"
+            raise UsageError(f"{option} {prefix!r} is the beginning of no rule's code or name; {hint}")

@@ -8,7 +8,7 @@ import typer
 
 from kbtool.errors import UsageError
 
-__all__ = ["RefArgument", "RootOption", "day", "normal_ref"]
+__all__ = ["RefArgument", "RootOption", "day", "inside_records", "normal_ref"]
 
 RootOption = Annotated[
     Path | None,
@@ -33,9 +33,28 @@ def day(text: str | None, option: str) -> date | None:
     if text is None:
         return None
     try:
-        return date.fromisoformat(text)
+        found = date.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"{option} {text!r} is not a day such as 2026-10-04") from None
+        found = None
+    if found is None or found.isoformat() != text:  # Python also takes 20261004 and 2026-W40-7
+        raise UsageError(f"{option} {text!r} is not a day such as 2026-10-04")
+    return found
+
+
+def inside_records(path: Path, project: Path) -> Path:
+    """Return the path resolved without following a final link.
+
+    Raises:
+        UsageError: it does not exist, or is not under the project's `records`.
+    """
+    absolute = path.parent.resolve() / path.name
+    if path.name == "..":
+        absolute = path.resolve()
+    if not absolute.exists() and not absolute.is_symlink():
+        raise UsageError(f"{path} does not exist: give a record file or a folder of records")
+    if not absolute.is_relative_to(project / "records"):
+        raise UsageError(f"{path} is not under {project / 'records'}: give a record file or a folder of records")
+    return absolute
 
 
 def normal_ref(text: str) -> str:
