@@ -1,7 +1,6 @@
 """The `kbtool` program: its verbs, its help, and what its exit codes mean."""
 
 import errno
-import sys
 import traceback
 from typing import Final
 

@@ -85,7 +85,9 @@ def lint(
             report = check()
     say(render(report, output.value, limit=limit))
     if chosen and output is Format.TEXT:
-        complain("rules that compare records were left out, as some files alone were checked: `kbtool lint` runs them")
+        complain(
+            "rules that compare records were left out, as some files alone were checked: `kbtool lint` runs them"
+        )
     blocking = {"error", "warning"} if strict else {"error"}
     if any(finding.severity in blocking for finding in report.findings):
         raise typer.Exit(ExitCode.FINDINGS)

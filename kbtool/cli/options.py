@@ -53,7 +53,9 @@ def inside_records(path: Path, project: Path) -> Path:
     if not absolute.exists() and not absolute.is_symlink():
         raise UsageError(f"{path} does not exist: give a record file or a folder of records")
     if not absolute.is_relative_to(project / "records"):
-        raise UsageError(f"{path} is not under {project / 'records'}: give a record file or a folder of records")
+        raise UsageError(
+            f"{path} is not under {project / 'records'}: give a record file or a folder of records"
+        )
     return absolute
 
 

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +24,12 @@ def test_a_reader_that_leaves_is_no_error(project: Path, verb: str) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
     done = subprocess.run(
-        [*PROGRAM, *verb.split()], cwd=project, env=environment(), stdout=write_end, stderr=subprocess.PIPE, check=False
+        [*PROGRAM, *verb.split()],
+        cwd=project,
+        env=environment(),
+        stdout=write_end,
+        stderr=subprocess.PIPE,
+        check=False,
     )
     os.close(write_end)
     assert done.returncode == 0
@@ -35,7 +41,12 @@ def test_a_reader_that_leaves_is_no_error(project: Path, verb: str) -> None:
 def test_closed_streams_are_no_error(project: Path, closed: str) -> None:
     """A program that was started without one of its streams does its work all the same."""
     done = subprocess.run(
-        ["/bin/sh", "-c", f'"$0" -c "from kbtool.cli import main; main()" find base {closed}', sys.executable],
+        [
+            "/bin/sh",
+            "-c",
+            f'"$0" -c "from kbtool.cli import main; main()" find base {closed}',
+            sys.executable,
+        ],
         cwd=project,
         env=environment(),
         stdout=subprocess.DEVNULL,
@@ -65,7 +76,12 @@ def test_a_full_disk_behind_stdout_is_said(project: Path) -> None:
     """A file that takes no more ends with exit code 2, the reason and what to do."""
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            [*PROGRAM, "find"], cwd=project, env=environment(), stdout=full, stderr=subprocess.PIPE, check=False
+            [*PROGRAM, "find"],
+            cwd=project,
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
         )
     assert done.returncode == 2
     assert b"make room on the disk" in done.stderr
@@ -79,7 +95,8 @@ def test_a_question_can_be_left(project: Path, key: bytes) -> None:
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(project)
-        os.execve(PROGRAM[0], [*PROGRAM, "new", "engine"], environment())
+        signal.alarm(60)  # outlives exec: a program that waits for ever ends, and its terminal with it
+        os.execve(PROGRAM[0], [*PROGRAM, "new", "engine"], environment())  # noqa: S606 - a child of our own
     try:
         while b": " not in os.read(terminal, 4096):
             pass
