@@ -38,7 +38,7 @@ def run() -> int:
         code = app(standalone_mode=False)
         finish_streams()
     except KbtoolError as error:
-        complain(str(error), *getattr(error, "__notes__", ()))
+        complain(*str(error).splitlines(), *getattr(error, "__notes__", ()))
         return error.exit_code
     except TyperException as error:
         error.show()  # type: ignore[attr-defined]  # typer raises none without it

@@ -1,13 +1,14 @@
 """The program and its streams: readers that leave, closed descriptors, other encodings, Ctrl-C at a question."""
 
 import os
-import pty
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import typer
+
+from tests.cli.conftest import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = [sys.executable, "-c", "from kbtool.cli import main; main()"]
@@ -88,21 +89,17 @@ def test_a_full_disk_behind_stdout_is_said(project: Path) -> None:
     assert b"Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("key", [b"\x03", b"\x04"])
-def test_a_question_can_be_left(project: Path, key: bytes) -> None:
+@pytest.mark.parametrize("leave", [KeyboardInterrupt, typer.Abort])
+def test_a_question_can_be_left(
+    kbtool: Run, project: Path, monkeypatch: pytest.MonkeyPatch, leave: type[BaseException]
+) -> None:
     """Ctrl-C and Ctrl-D at a question end with exit code 130, and nothing is written."""
+
+    def left(*_: object, **__: object) -> str:
+        raise leave
+
     before = sorted(project.rglob("*"))
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(project)
-        signal.alarm(60)  # outlives exec: a program that waits for ever ends, and its terminal with it
-        os.execve(PROGRAM[0], [*PROGRAM, "new", "engine"], environment())  # noqa: S606 - a child of our own
-    try:
-        while b": " not in os.read(terminal, 4096):
-            pass
-        os.write(terminal, key)
-        _, status = os.waitpid(pid, 0)
-    finally:
-        os.close(terminal)
-    assert os.waitstatus_to_exitcode(status) == 130
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr(typer, "prompt", left)
+    assert kbtool("new", "engine").code == 130
     assert sorted(project.rglob("*")) == before
