@@ -13,6 +13,7 @@ __all__ = [
     "Printed",
     "agree",
     "agrees_when_rounded",
+    "in_unit",
     "last_place",
     "numbers_in",
     "states",
@@ -52,12 +53,16 @@ class Printed:
     start: int
     end: int
 
-    def readings(self) -> tuple[Decimal, ...]:
-        """Return the numbers that it can stand for in a field's own unit, the plain digits first.
+    def readings(self, unit: str = "") -> tuple[Decimal, ...]:
+        """Return the numbers that it can stand for in a field of a unit; in any unit if it is empty.
 
-        `87%` is also 0.87; `128K` also 128,000 and 131,072; `0.25 s` also 250 (ms); `1.8 TB/s` also 1,800
-        (GB/s).
+        `0.25 s` is 250 in a field of ms, and nothing else; `1.8 TB/s` is 1,800 in one of GB/s. Where the unit is
+        not given, or the word behind the number is none of its kind, the plain digits come first, and then what
+        the word may make of them: `87%` is also 0.87, `128K` also 128,000 and 131,072.
         """
+        exact = _factors_to(self.unit, unit)
+        if exact:
+            return tuple(self.value * factor for factor in exact)
         return (self.value, *(self.value * factor for factor in _factors(self.unit)))
 
 
@@ -76,13 +81,21 @@ def numbers_in(text: str) -> tuple[Printed, ...]:
     return tuple(reversed(found))
 
 
-def states(text: str, value: Decimal) -> bool:
-    """Return whether one of the numbers in `text` stands for `value`, which may be negative."""
-    if text.startswith(f"{value} "):
+def states(text: str, value: Decimal, unit: str = "") -> bool:
+    """Return whether one of the numbers in `text` stands for `value`, which may be negative, in a unit."""
+    if text.startswith(f"{value} {unit}"):
         return True  # the usual case, at a tenth of the cost
     size = abs(value)
-    printed = numbers_in(text)
-    return any(each.value == size for each in printed) or any(size in each.readings() for each in printed)
+    return any(size in each.readings(unit) for each in numbers_in(text))
+
+
+def in_unit(text: str, value: Decimal, unit: str) -> tuple[str, Decimal] | None:
+    """Return the unit that `text` prints behind the digits of `value`, and what they are in `unit`; None if the same."""
+    for each in numbers_in(text):
+        exact = _factors_to(each.unit, unit)
+        if each.value == abs(value) and exact and Decimal(1) not in exact:
+            return each.unit, (each.value * exact[0]).normalize()
+    return None
 
 
 def thousands_removed(text: str) -> str:
@@ -108,6 +121,58 @@ def agrees_when_rounded(printed: Decimal, computed: Decimal) -> bool:
 def agree(one: Decimal, other: Decimal, tolerance: Decimal) -> bool:
     """Return whether two numbers differ by at most `tolerance` of the larger one."""
     return abs(one - other) <= tolerance * max(abs(one), abs(other))
+
+
+_POWERS: Final[dict[str, dict[str, int]]] = {
+    "GB": {"KB": 1, "MB": 2, "GB": 3, "TB": 4, "PB": 5, "KIB": 1, "MIB": 2, "GIB": 3, "TIB": 4},
+    "TFLOPS": {
+        "GFLOPS": 3,
+        "TFLOPS": 4,
+        "PFLOPS": 5,
+        "GFLOP": 3,
+        "TFLOP": 4,
+        "PFLOP": 5,
+        "TOPS": 4,
+        "POPS": 5,
+    },
+    "W": {"W": 0, "WATT": 0, "WATTS": 0, "KW": 1},
+    "MHz": {"KHZ": 1, "MHZ": 2, "GHZ": 3},
+    "B/tok": {"B": 0, "BYTES": 0, "KB": 1, "MB": 2, "KIB": 1, "MIB": 2},
+    "tok": {
+        "K": 1,
+        "M": 2,
+        "B": 3,
+        "BN": 3,
+        "T": 4,
+        "THOUSAND": 1,
+        "MILLION": 2,
+        "BILLION": 3,
+        "TRILLION": 4,
+    },
+}
+"""Unit of a field -> word behind a number, in capitals, that is of its kind -> its power of a thousand."""
+_ALIKE: Final = {
+    "GB/s": "GB", "GiB": "GB", "TOPS": "TFLOPS", "count": "tok", "tok/s": "tok", "req/s": "tok", "samples/s": "tok",
+}  # fmt: skip
+_OWN_POWER: Final = {"GB": 3, "TFLOPS": 4, "MHz": 2}
+_FRACTIONS_OF_A_SECOND: Final = {"s": Decimal(1000), "ms": Decimal(1), "ns": Decimal("0.000001")}
+
+
+def _factors_to(printed: str, unit: str) -> tuple[Decimal, ...]:
+    """Return what turns a number with the word `printed` into one of `unit`; nothing where the two are of no one kind."""
+    if not printed or not unit:
+        return ()
+    if printed == "%":
+        return (_HUNDREDTH,) if unit == "ratio" else ()
+    if unit in _FRACTIONS_OF_A_SECOND:
+        to_ms = _TIME_IN_MS.get(printed.lower())
+        return (to_ms / _FRACTIONS_OF_A_SECOND[unit],) if to_ms is not None else ()
+    kind = _ALIKE.get(unit, unit)
+    power = _POWERS.get(kind, {}).get(printed.upper())
+    if power is None:
+        return ()
+    difference = power - _OWN_POWER.get(kind, 0)
+    return tuple(dict.fromkeys(Decimal(base) ** difference for base in (1000, 1024)))
 
 
 def _factors(unit: str) -> tuple[Decimal, ...]:

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from kbtool.analysis.rows import Cell, Row
 from kbtool.errors import UsageError
+from kbtool.store.suggest import nearest
 
-__all__ = ["Filter", "matches_words", "parse_filter", "select", "sort_rows"]
+__all__ = ["Filter", "columns_hint", "matches_words", "parse_filter", "select", "sort_rows"]
 
 _FILTER: Final = re.compile(r"\s*([a-z_]+)\s*(!=|<=|>=|=|<|>|~)\s*(.*?)\s*", re.DOTALL)
 _OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
@@ -26,6 +27,8 @@ _OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     ">": gt,
     ">=": ge,
 }
+_REFERENCES: Final = frozenset({"ref", "accelerator", "engine", "model", "source"})
+"""Columns of one reference each."""
 _GROUPED_DIGITS: Final = re.compile(r"(?<=\d),(?=\d{3})")
 
 
@@ -45,6 +48,8 @@ class Filter:
         if self.operator == "~":
             return self.value.casefold() in str(cell).casefold()
         left, right = _comparable(cell, self.value)
+        if self.column in _REFERENCES and "/" not in self.value:
+            left = left.rpartition("/")[2]  # tables show the bare id, and so it is asked for
         return _OPERATORS[self.operator](left, right)
 
 
@@ -62,8 +67,14 @@ def parse_filter(text: str, columns: Iterable[str]) -> Filter:
     column, operator, value = found.groups()
     known = sorted(set(columns))
     if column not in known:
-        raise UsageError(f"filter {text!r} names no column; columns are {', '.join(known)}")
+        raise UsageError(f"filter {text!r} names no column; {columns_hint(column, known)}")
     return Filter(column, operator, value)
+
+
+def columns_hint(name: str, known: Sequence[str]) -> str:
+    """Return which column was meant, or which there are."""
+    near = nearest(name, known)
+    return f"did you mean `{near}`?" if near else f"columns are {', '.join(known)}"
 
 
 def matches_words(haystack: str, words: Sequence[str]) -> bool:
@@ -99,10 +110,17 @@ def _comparable(cell: Cell, text: str) -> tuple[Any, Any]:
     if isinstance(cell, bool):
         return str(cell).casefold(), text.casefold()
     if isinstance(cell, int | Decimal):
-        try:
-            return Decimal(cell), Decimal(_GROUPED_DIGITS.sub("", text))
-        except InvalidOperation:
-            raise UsageError(f"{text!r} is not a number, and the column holds numbers") from None
+        return Decimal(cell), _number(text)
     if isinstance(cell, date):
         return cell.isoformat(), text
     return str(cell).casefold(), text.casefold()
+
+
+def _number(text: str) -> Decimal:
+    try:
+        number = Decimal(_GROUPED_DIGITS.sub("", text))
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite():
+        raise UsageError(f"{text!r} is not a number, and the column holds numbers")
+    return number

@@ -17,6 +17,8 @@ from kbtool.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     # The models behind it take as long to import as a whole lint run over an unchanged project.
+    from rich.console import Console
+
     from kbtool.analysis.rows import Cell, Row
 
 __all__ = ["find"]
@@ -40,6 +42,7 @@ TABLE_COLUMNS: Final = {
 """What a terminal is wide enough for; other forms give every column."""
 
 
+NUMBERS: Final = frozenset({"value", "low", "high", "concurrency"})
 FOLDER_OF: Final = {"accelerator": "accelerators/", "engine": "engines/", "model": "models/"}
 """Columns whose references all begin alike; a table leaves that out."""
 
@@ -149,10 +152,12 @@ def _matching_rows(root: object, kind: KindName, words: Sequence[str]) -> "list[
 
 
 def _columns(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
+    from kbtool.analysis.query import columns_hint
+
     names = tuple(name.strip() for name in text.split(",")) if text else ()
     for name in names:
         if name not in known:
-            raise UsageError(f"there is no column {name!r}; columns are {', '.join(known)}")
+            raise UsageError(f"there is no column {name!r}; {columns_hint(name, known)}")
     return names
 
 
@@ -173,28 +178,43 @@ def _print(rows: "Sequence[Row]", columns: Sequence[str], output: Format) -> Non
 
 
 def _print_table(rows: "Sequence[Row]", columns: Sequence[str]) -> None:
+    """Print a line a row, or a few lines each where the terminal is too narrow for the columns."""
+    out = console()
+    cells = [[_shown(name, row.cells.get(name)) for name in columns] for row in rows]
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    if out.is_terminal and sum(widths) + 2 * (len(columns) - 1) > out.width:
+        _print_blocks(out, cells, columns)
+        return
     from rich.table import Table
     from rich.text import Text
 
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in columns:
+        table.add_column(name, justify="right" if name in NUMBERS else "left", overflow="fold")
+    for row in cells:
+        table.add_row(*map(Text, row))
+    out.print(table)
+
+
+def _print_blocks(out: "Console", rows: Sequence[Sequence[str]], columns: Sequence[str]) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    for first, *others in rows:
+        stated = [f"{name} {cell}" for name, cell in zip(columns[1:], others, strict=True) if cell]
+        out.print(Text(first, style="bold", overflow="fold"))
+        out.print(Padding(Text(", ".join(stated), overflow="fold"), (0, 0, 0, 2), expand=False))
+
+
+def _shown(name: str, cell: "Cell") -> str:
     from kbtool.escape import terminal
     from kbtool.vocab.units import format_number
 
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in columns:
-        table.add_column(
-            name,
-            justify="right" if name in {"value", "low", "high", "concurrency"} else "left",
-            overflow="fold",
-        )
-    for row in rows:
-        cells = []
-        for name in columns:
-            cell = row.cells.get(name)
-            number = isinstance(cell, int | Decimal) and not isinstance(cell, bool)
-            text = "" if cell is None else format_number(cell) if number else terminal(str(cell))  # type: ignore[arg-type]  # `number` narrows it
-            cells.append(Text(text.removeprefix(FOLDER_OF.get(name, "\n"))))
-        table.add_row(*cells)
-    console().print(table)
+    if cell is None:
+        return ""
+    if isinstance(cell, int | Decimal) and not isinstance(cell, bool):
+        return format_number(cell)
+    return terminal(str(cell)).removeprefix(FOLDER_OF.get(name, "\n"))
 
 
 def _plain(cell: "Cell") -> str | int | Decimal | bool | None:

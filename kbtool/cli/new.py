@@ -2,8 +2,9 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -11,67 +12,13 @@ import typer
 from kbtool.cli.console import complain, find_root, say
 from kbtool.cli.find import KindName
 from kbtool.cli.options import RootOption
+from kbtool.cli.questions import QUESTIONS, Question, fault, prompt, with_folder
 from kbtool.errors import RecordError, UsageError
 
 if TYPE_CHECKING:
     from kbtool.store import Corpus
 
 __all__ = ["new"]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One thing that has to be known before a record can be written."""
-
-    key: str
-    ask: str
-    default: str | None = None
-
-
-_HEAD: Final = (
-    Question("id", "Id (lower-case words joined by hyphens; it never changes)"),
-    Question("title", "Title"),
-)
-_SOURCE: Final = (Question("source", "Source record, such as sources/helix-2026-08"),)
-REFERENCES: Final = frozenset({"source", "accelerator", "engine", "model"})
-"""Questions whose answer is a record of the kind that the question is called by."""
-QUESTIONS: Final[dict[str, tuple[Question, ...]]] = {
-    "benchmark": (
-        *_HEAD,
-        *_SOURCE,
-        Question("measured_by", "Who measured: self, third_party, operator, vendor, auditor, unknown", "unknown"),
-        Question("accelerator", "Accelerator record, such as accelerators/nvidia-h100-sxm"),
-        Question("accelerator_count", "How many take part"),
-        Question("engine", "Engine record, such as engines/vllm"),
-        Question("model", "Model record, such as models/llama-3-1-8b"),
-        Question("metric", "Metric of the headline figure (`kbtool explain METRIC`), such as output_tok_s"),
-        Question("value", "Its value in the metric's unit"),
-        Question("as_published", "The figure exactly as the source prints it"),
-        Question("locator", "Where in the source: section, table and row, line"),
-        Question("concurrency", "Requests in flight; empty where the source does not say", ""),
-    ),
-    "accelerator": (*_HEAD, Question("vendor", "Maker"), Question("form", "pcie_card, module, soc, rack_tray, wafer, cloud_chip, desktop")),
-    "interconnect": (*_HEAD, Question("role", "host_link, scale_up, scale_out, die_to_die")),
-    "engine": _HEAD,
-    "model": (*_HEAD, Question("organisation", "Who published it"), Question("architecture", "dense, moe, hybrid, unknown")),
-    "source": (
-        *_HEAD,
-        Question("source_kind", "article, repository_file, issue, documentation, vendor_page, result_database, paper, ..."),
-        Question("publisher", "Who publishes it"),
-        Question("url", "Address"),
-        Question("interest", "vendor, sells_service, sells_hardware, none_stated, independent"),
-    ),
-    "gotcha": (
-        *_HEAD,
-        *_SOURCE,
-        Question("locator", "Where in the source"),
-        Question("symptom", "What one sees"),
-        Question("cause", "Why"),
-        Question("detect", "How to find out whether one has it"),
-        Question("avoid", "What prevents it"),
-        Question("trap_class", "client_counting, cache, cuda_graph, context_limit, environment, topology, other, ...", "other"),
-    ),
-}  # fmt: skip
 
 
 def new(
@@ -102,17 +49,12 @@ def new(
     from kbtool.store.scaffold import scaffold
 
     project = find_root(root)
-    known = _collect(kind.value, _given(answers or (), kind.value))
-    folder = project / "records" / f"{kind.value}s" / (group or "")
-    path = folder / f"{known['id']}.yaml"
-    if path.exists() and not force:
-        raise RecordError(
-            f"{path.relative_to(project)} exists: choose another id, or --force to write over it"
-        )
+    folder = _folder(project, kind.value, group)
     corpus = load(project)
-    _refuse_unknown(corpus, known)
+    refuse_taken = partial(_refuse_taken, project, folder, force=force)
+    known = _collect(kind.value, _given(answers or (), kind.value), corpus, refuse_taken)
+    path = folder / f"{known['id']}.yaml"
     data = _BUILDERS[kind.value](corpus, known)
-    _refuse_invalid(kind.value, data)
     text = format_text(scaffold(kind.value, data), kind.value, path.relative_to(project).as_posix())
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(path, text.encode())
@@ -134,58 +76,82 @@ def _given(texts: list[str] | tuple[str, ...], kind: str) -> dict[str, str]:
     return given
 
 
-def _collect(kind: str, given: Mapping[str, str]) -> dict[str, str]:
-    """Return an answer to every question: given, asked for, or the default."""
-    answers = dict(given)
-    open_questions = [each for each in QUESTIONS[kind] if each.key not in answers]
+def _folder(project: Path, kind: str, group: str | None) -> Path:
+    """Return the folder of the record.
+
+    Raises:
+        UsageError: the group cannot be a folder there.
+    """
+    from kbtool.store.files import is_group
+
+    if group is not None and not is_group(group):
+        raise UsageError(
+            f"--group {group!r} cannot be a folder; expected a-z, 0-9 and `-`, such as `vendor-runs`"
+        )
+    return project / "records" / f"{kind}s" / (group or "")
+
+
+def _refuse_taken(project: Path, folder: Path, record_id: str, *, force: bool) -> None:
+    """Refuse an id that another record of the kind has, in whatever folder.
+
+    Raises:
+        RecordError: it exists already, and may not be written over.
+    """
+    from kbtool.store.names import record_names
+
+    path = (folder / f"{record_id}.yaml").relative_to(project)
+    ref = f"{path.parts[1]}/{record_id}"
+    for known, name in record_names(project):
+        if known == ref and name != path.as_posix():
+            raise RecordError(f"{name} has this id already: choose another id")
+        if known == ref and not force:
+            raise RecordError(f"{name} exists: choose another id, or --force to write over it")
+
+
+def _collect(
+    kind: str, given: Mapping[str, str], corpus: "Corpus", refuse_taken: Callable[[str], None]
+) -> dict[str, str]:
+    """Return a sound answer to every question: given, asked for, or the default.
+
+    Raises:
+        UsageError: answers are missing or wrong, and nobody can be asked.
+        RecordError: the id is taken.
+    """
     interactive = sys.stdin.isatty()
-    missing = [each.key for each in open_questions if each.default is None]
+    missing = [each.key for each in QUESTIONS[kind] if each.key not in given and each.default is None]
     if missing and not interactive:
         raise UsageError(f"missing answers: give {' '.join(f'--set {key}=...' for key in missing)}")
-    for question in open_questions:
-        asked = typer.prompt(question.ask, default=question.default) if interactive else question.default
-        answers[question.key] = str(asked)
-    return {key: _with_folder(key, value) for key, value in answers.items()}
+    answers, faults = {}, []
+    for question in QUESTIONS[kind]:
+        answer = with_folder(question.key, given.get(question.key, question.default or ""))
+        wrong = fault(kind, question, answer, corpus) if question.key in given else None
+        if interactive and (wrong or question.key not in given):
+            answer, wrong = _ask(kind, question, corpus, wrong), None
+        if wrong:
+            faults.append(f"{question.key}: {wrong}")
+        elif question.key == "id":
+            refuse_taken(answer)  # before any other question
+        answers[question.key] = answer
+    if faults:
+        error = UsageError("these answers make no valid record:")
+        for each in faults:
+            error.add_note(each)
+        raise error
+    return answers
 
 
-def _with_folder(key: str, value: str) -> str:
-    """Return a reference in full where the bare id was given: the question says which kind is meant."""
-    return f"{key}s/{value}" if key in REFERENCES and value and "/" not in value else value
-
-
-def _refuse_unknown(corpus: "Corpus", answers: Mapping[str, str]) -> None:
-    """Refuse names of records and metrics that do not exist, with the nearest that does."""
-    from kbtool.store.suggest import nearest
-    from kbtool.vocab import METRICS
-
-    for key in REFERENCES & answers.keys():
-        if corpus.get(answers[key]) is None:
-            raise UsageError(
-                f"there is no valid {key} record `{answers[key]}`"
-                + _hint(corpus.nearest(answers[key]), f"; write it first: `kbtool new {key}`")
-            )
-    metric = answers.get("metric")
-    if metric is not None and metric not in METRICS:
-        advice = "; the page Metrics lists them all"
-        raise UsageError(f"there is no metric `{metric}`" + _hint(nearest(metric, list(METRICS)), advice))
-
-
-def _hint(near: str | None, otherwise: str) -> str:
-    return f"; did you mean `{near}`?" if near else otherwise
-
-
-def _refuse_invalid(kind: str, data: Mapping[str, Any]) -> None:
-    from pydantic import ValidationError
-
-    from kbtool.schema import model_for
-
-    try:
-        model_for(kind).model_validate(data)
-    except ValidationError as error:
-        lines = [
-            f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)
-        ]
-        raise UsageError("these answers make no valid record:\n  " + "\n  ".join(lines)) from None
+def _ask(kind: str, question: Question, corpus: "Corpus", wrong: str | None) -> str:
+    """Return a sound answer from the terminal; a wrong one is explained and asked for again."""
+    while True:
+        if wrong:
+            complain(wrong)
+        asked = typer.prompt(
+            prompt(kind, question, corpus), default=question.default, show_default=bool(question.default)
+        )
+        answer = with_folder(question.key, str(asked).strip())
+        wrong = fault(kind, question, answer, corpus)
+        if wrong is None:
+            return answer
 
 
 def _head(answers: Mapping[str, str]) -> dict[str, Any]:
@@ -209,25 +175,17 @@ def _source_use(corpus: "Corpus", source: str) -> dict[str, Any]:
     return {"source": source, "role": "primary", "group": record.group}
 
 
-def _number(text: str) -> Any:
-    from kbtool.vocab.numbers import parse_number
-
-    try:
-        return parse_number(text)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-
-
 def _benchmark(corpus: "Corpus", answers: Mapping[str, str]) -> dict[str, Any]:
     from kbtool.store.scaffold import unanswered_disclosure
+    from kbtool.vocab.numbers import parse_number
 
     evidence = {"source": answers["source"], "locator": answers["locator"]}
     result = {
         "id": "headline",
         "metric": answers["metric"],
-        "value": _number(answers["value"]),
+        "value": parse_number(answers["value"]),
         "as_published": answers["as_published"],
-        "at": {"concurrency": _number(answers["concurrency"])} if answers["concurrency"] else {},
+        "at": {"concurrency": parse_number(answers["concurrency"])} if answers["concurrency"] else {},
         "evidence": [evidence],
     }
     data = _head(answers) | {
@@ -236,7 +194,7 @@ def _benchmark(corpus: "Corpus", answers: Mapping[str, str]) -> dict[str, Any]:
         "reproducible": {},
         "system": {
             "accelerator": answers["accelerator"],
-            "accelerator_count": _number(answers["accelerator_count"]),
+            "accelerator_count": parse_number(answers["accelerator_count"]),
         },
         "engine": {"engine": answers["engine"]},
         "deployment": {},

@@ -10,6 +10,7 @@ __all__ = ["why"]
 def why(ref: RefArgument, *, root: RootOption = None) -> None:
     """Say what a record's status and confidence rest on, and what is missing for the next step."""
     from kbtool.analysis.review_gate import assess
+    from kbtool.escape import terminal
     from kbtool.lint import run
     from kbtool.store import load
 
@@ -21,4 +22,4 @@ def why(ref: RefArgument, *, root: RootOption = None) -> None:
     for section in assess(corpus, name, report.findings):
         out.print(section.title, style="bold", markup=False)
         for line in section.lines:
-            out.print(f"  {line}", markup=False)
+            out.print(f"  {terminal(line)}", markup=False)

@@ -12,7 +12,7 @@ from functools import cached_property
 from sys import intern
 from typing import Any, Final, NamedTuple, Self
 
-from kbtool.store.suggest import nearest
+from kbtool.store.suggest import nearest_reference
 
 __all__ = [
     "ExceptionFact",
@@ -193,7 +193,7 @@ class Facts:
             record not in self._nearest
         ):  # many records may share one dead reference, and a search takes a while
             folder = record.partition("/")[0]
-            self._nearest[record] = nearest(record, self._refs_by_folder.get(folder, ()))
+            self._nearest[record] = nearest_reference(record, self._refs_by_folder.get(folder, ()))
         found = self._nearest[record]
         return f"{found}{hash_mark}{result}" if found else None
 

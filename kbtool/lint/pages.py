@@ -6,6 +6,7 @@ from functools import cache
 from typing import Final
 
 from kbtool.lint.examples import parse_page
+from kbtool.lint.fault_pages import FAULT_PAGES
 from kbtool.lint.rule import FAMILIES, Rule
 from kbtool.lint.rules import RULES
 from kbtool.lint.rules.base_commit import DiffKind
@@ -46,15 +47,16 @@ def _pages() -> Iterator[RulePage]:
     yield from map(_page, RULES)
     for kind in (*FaultKind, *ShapeKind, *DiffKind):
         severity = "warning" if kind in _WARNINGS else "error"
+        page = FAULT_PAGES[kind]
         yield RulePage(
             code=kind.code,
             name=kind.slug,
             family=FAMILIES[kind.code[0]],
             severity_text=severity,
-            summary=f"Flag {kind.slug.replace('-', ' ')}.",
+            summary=page.summary,
             paragraphs=(kind.why,),
-            bad=(),
-            good=(),
+            bad=(page.bad,) if page.bad else (),
+            good=(page.good,) if page.good else (),
         )
 
 

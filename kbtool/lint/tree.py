@@ -28,7 +28,10 @@ class Tree:
         stored = cache.digests()
         self._gone = stored.keys() - self.files.keys()
         for path, file in self.files.items():
-            stamp, is_settled = stamp_of(file.path)
+            try:
+                stamp, is_settled = stamp_of(file.path)
+            except FileNotFoundError:
+                continue  # removed since it was listed: reading it says so
             old_stamp, digest = stored.get(path, ("", ""))
             if stamp == old_stamp:
                 self._digests[path] = digest

@@ -7,7 +7,7 @@ Schema, the editor and the site show.  `None` means that the source does not say
 import re
 from datetime import date
 from decimal import Decimal
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, StringConstraints, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -19,6 +19,7 @@ __all__ = [
     "ExactText",
     "IsoDate",
     "Line",
+    "ModelVersion",
     "Number",
     "PositiveNumber",
     "Prose",
@@ -92,6 +93,15 @@ def _iso_date(value: object) -> object:
     raise PydanticCustomError("date_text", 'expected a date such as "2026-10-04"')
 
 
+def _whole(value: object) -> object:
+    """Refuse what Python calls equal to a whole number: `true` is not 1, nor is 1.0."""
+    if type(value) is not int:
+        raise PydanticCustomError("int_type", "expected a whole number")
+    return value
+
+
+ModelVersion = Annotated[Literal[1], BeforeValidator(_whole)]
+"""Version of the record model that a file is written for."""
 Number = Annotated[
     Decimal,
     BeforeValidator(_number),

@@ -6,6 +6,7 @@ from kbtool.schema.base import (
     ExactText,
     IsoDate,
     Line,
+    ModelVersion,
     Number,
     Prose,
     Ratio,
@@ -203,7 +204,7 @@ class LintException(StrictModel):
 class Record(StrictModel):
     """The head and the provenance that every record has."""
 
-    schema_version: Literal[1] = need("Version of the record model.")
+    schema_version: ModelVersion = need("Version of the record model.")
     id: Slug = need("Name of the record: the file's name without `.yaml`. Never changes, never comes back.")
     title: Title = need("What a reader sees first.")
     status: StatedStatus = need(

@@ -2,7 +2,20 @@
 
 from typing import Literal
 
-from kbtool.schema.base import ExactText, IsoDate, Line, Seq, Short, Slug, StrictModel, Url, need, opt, seq
+from kbtool.schema.base import (
+    ExactText,
+    IsoDate,
+    Line,
+    ModelVersion,
+    Seq,
+    Short,
+    Slug,
+    StrictModel,
+    Url,
+    need,
+    opt,
+    seq,
+)
 from kbtool.schema.common import Evidence, Record
 from kbtool.schema.refs import AnyRef, EngineRef, Kind, SourceRef, TargetRef
 from kbtool.vocab.terms import Interest, SourceKind
@@ -91,7 +104,7 @@ class Review(StrictModel):
     record makes the review stale by itself.
     """
 
-    schema_version: Literal[1] = need("Version of the record model.")
+    schema_version: ModelVersion = need("Version of the record model.")
     record: AnyRef = need("The record.")
     record_sha256: str = need("SHA-256 of the record file's bytes.", pattern="^[0-9a-f]{64}$")
     author: Line = need("Who wrote the record.")
@@ -110,7 +123,7 @@ class Review(StrictModel):
 class Withdrawn(StrictModel):
     """The stone that stays where a record was removed: its id never comes back."""
 
-    schema_version: Literal[1] = need("Version of the record model.")
+    schema_version: ModelVersion = need("Version of the record model.")
     id: Slug = need("Id of the record that was removed.")
     kind: Kind = need("Its kind.")
     title: Line = need("Its title, or words that say what it was.")

@@ -16,7 +16,6 @@ __all__ = [
     "ModelRef",
     "SourceRef",
     "TargetRef",
-    "kind_of",
     "split",
 ]
 
@@ -44,12 +43,3 @@ def split(reference: str) -> tuple[str, str, str]:
     folder, _, rest = reference.partition("/")
     record_id, _, result_id = rest.partition("#")
     return folder, record_id, result_id
-
-
-def kind_of(reference: str) -> Kind:
-    """Return the kind that a reference names.
-
-    Raises:
-        KeyError: the reference does not start with a known folder.
-    """
-    return FOLDERS[reference.partition("/")[0]]

@@ -119,7 +119,10 @@ def remove_leftovers(folder: Path) -> list[Path]:
     ]
     removed: list[Path] = []
     for path in leftovers:
-        descriptor = os.open(path, _EXISTING_FILE)
+        try:
+            descriptor = os.open(path, _EXISTING_FILE)
+        except FileNotFoundError:
+            continue  # its writer has just finished
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -14,7 +14,7 @@ from kbtool.schema.refs import FOLDERS
 from kbtool.store.files import RecordFile, discover
 from kbtool.store.read import Loaded, read_file
 from kbtool.store.references import outgoing
-from kbtool.store.suggest import nearest
+from kbtool.store.suggest import nearest_reference
 from kbtool.vocab.terms import Status
 
 __all__ = ["Corpus", "Reference", "ReviewState", "load"]
@@ -137,15 +137,10 @@ class Corpus:
             ref_text: A reference, or an id alone.
             kind: Only records of this kind.
         """
-        folder, slash, _ = ref_text.partition("/")
-        if slash and folder in FOLDERS and kind is None:
-            kind = FOLDERS[folder]
-        refs = [ref for ref in self.records if kind is None or ref.startswith(f"{kind}s/")]
-        if slash:
-            return nearest(ref_text.partition("#")[0], refs)
-        by_id = {ref.partition("/")[2]: ref for ref in reversed(refs)}
-        found = nearest(ref_text, by_id)
-        return by_id[found] if found else None
+        bare = ref_text.partition("#")[0]
+        return nearest_reference(
+            bare, [ref for ref in self.records if kind is None or ref.startswith(f"{kind}s/")]
+        )
 
     def _fits(self, ref: str, review: Review) -> bool:
         """Return whether a review is of this record's bytes, and by somebody other than its author."""

@@ -3,6 +3,8 @@
 All of this runs only once a file has failed or looks odd, and reads it again.
 """
 
+import re
+import unicodedata
 from collections.abc import Iterator
 from typing import Final, cast
 
@@ -184,8 +186,51 @@ def _misplaced_text(problem: str, context: str, mark: Mark, text: str) -> YamlFa
         return _fault(
             FaultKind.KEY_NOT_TEXT, "a colon without a key; expected `name: value`: add the name", mark
         )
+    slip = _slip_near(text, mark)
+    if slip is not None:
+        return slip
+    if problem == "did not find expected key" and text[: mark.index].rstrip(" ").endswith(("]", "}")):
+        message = "text behind a closing bracket; expected the end of the value: quote the whole value, or delete the rest"
+        return _fault(FaultKind.BROKEN_SYNTAX, message, mark)
     message = _ADVICE.get(problem, f"{problem} {context}".strip() + "; expected YAML: correct it")
     return _fault(FaultKind.BROKEN_SYNTAX, message, mark)
+
+
+_BLANKS: Final = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+"""Blanks that are letters to YAML."""
+_SLIPS: Final = (
+    (
+        re.compile(rf"^[ {_BLANKS}]*?([{_BLANKS}])|^ *(?:- +)*[\w.-]+:([{_BLANKS}])|^ *-([{_BLANKS}])"),
+        "{found}, which is no blank to YAML; expected an ordinary space: type it again",
+    ),
+    (
+        re.compile(r"^ *([\u2010-\u2015\u2212\u2022\u00b7*+]) +\S"),
+        "{found} where an item of a list begins; expected `- `: write a hyphen",
+    ),
+    (
+        re.compile(r"^ *(-)[\w\"'].*?(?:: |:$)"),
+        "a hyphen without a space behind it; expected `- ` before an item of a list: add the space",
+    ),
+    (
+        re.compile(r"^ *(?:- +)*[\w.-]+ ?([\uff1a\ufe55\u2236\ua789])"),
+        "{found} behind a key; expected `: `: write an ordinary colon and a space",
+    ),
+)
+"""What looks right and is not, as a line shows it: the sign in the group, and what to say."""
+
+
+def _slip_near(text: str, mark: Mark) -> YamlFault | None:
+    """Return the slip of a finger that made libyaml stumble, on its line or the one before; None where there is none."""
+    lines = text.split("\n")
+    for number in (mark.line, mark.line - 1):
+        for pattern, message in _SLIPS if 0 <= number < len(lines) else ():
+            match = pattern.match(lines[number])
+            if match is not None:
+                sign = match[match.lastindex or 0]
+                found = f"U+{ord(sign):04X} {unicodedata.name(sign, '')}".rstrip()
+                column = match.start(match.lastindex or 0) + 1
+                return YamlFault(FaultKind.BROKEN_SYNTAX, message.format(found=found), number + 1, column)
+    return None
 
 
 def first_key_line(data: bytes, mapping_start: int, key: str) -> int:

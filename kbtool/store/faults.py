@@ -9,12 +9,25 @@ from typing import Final
 from kbtool.errors import RecordError
 from kbtool.findings import Edit, Finding
 
-__all__ = ["FaultKind", "FileFault", "RecordFault", "YamlFault", "quoted"]
+__all__ = ["CodedKind", "FaultKind", "FileFault", "RecordFault", "YamlFault", "quoted"]
 
 _LONGEST_QUOTE: Final = 60
 
 
-class FaultKind(Enum):
+class CodedKind(Enum):
+    """One kind of fault that no rule checks: its code, and why it is refused."""
+
+    def __init__(self, code: str, why: str) -> None:
+        self.code = code
+        self.why = why
+
+    @property
+    def slug(self) -> str:
+        """The thing flagged, such as `duplicate-key`."""
+        return self.name.lower().replace("_", "-")
+
+
+class FaultKind(CodedKind):
     """One kind of fault: its code, and why it is refused."""
 
     FILE_TOO_LARGE = "Y101", "A record is read whole by people and programs; a huge file serves neither."
@@ -65,6 +78,10 @@ class FaultKind(Enum):
         "A private-use character, a noncharacter or the sign of a lost character: each viewer shows something else.",
     )
     UNBRACED_PAIR = "Y133", "`[a: b]` is a list of one mapping, which hardly any reader of it knows."
+    TYPOGRAPHIC_QUOTE = (
+        "Y134",
+        "YAML knows straight quotes alone: those that a word processor makes become a part of the text.",
+    )
 
     SYMBOLIC_LINK = "Y201", "It may point out of the repository, or change what a path means."
     SPECIAL_FILE = "Y202", "Reading a pipe, socket or device may block or have effects."
@@ -79,15 +96,6 @@ class FaultKind(Enum):
         "git keeps no empty folder: it is a leftover, or a submodule that is not checked out.",
     )
     UNFINISHED_WRITE = "Y210", "A writing program was interrupted and left its temporary file."
-
-    def __init__(self, code: str, why: str) -> None:
-        self.code = code
-        self.why = why
-
-    @property
-    def slug(self) -> str:
-        """The thing flagged, such as `duplicate-key`."""
-        return self.name.lower().replace("_", "-")
 
 
 class RecordFault(RecordError):

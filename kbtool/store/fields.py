@@ -20,9 +20,11 @@ __all__ = [
     "described",
     "description",
     "homes",
+    "is_optional",
     "keys",
     "model_at",
     "place_name",
+    "required_keys",
     "value_type",
     "without_none",
     "words",
@@ -108,6 +110,18 @@ _EXACT: Final = next(each for each in typing.get_args(ExactText) if isinstance(e
 def keys(model: type[StrictModel]) -> dict[str, str]:
     """Return key in the file -> attribute of the model, in the order of the file."""
     return {model.model_fields[name].alias or name: name for name in model.file_order()}
+
+
+def required_keys(model: type[StrictModel]) -> list[str]:
+    """Return the keys that a mapping of this model must have, in the order of the file."""
+    return [key for key, name in keys(model).items() if model.model_fields[name].is_required()]
+
+
+def is_optional(model: type[StrictModel], location: Sequence[str | int]) -> bool:
+    """Return whether the key at `location` may be left out."""
+    owner = model_at(model, location[:-1])
+    key = str(location[-1]) if location else ""
+    return owner is not None and key in keys(owner) and key not in required_keys(owner)
 
 
 def _inside(annotation: Any, part: str | int) -> Iterator[Any]:

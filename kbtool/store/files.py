@@ -26,6 +26,7 @@ __all__ = [
     "RECORDS",
     "RecordFile",
     "discover",
+    "is_group",
     "locate",
     "read",
     "remove_leftovers",
@@ -84,6 +85,11 @@ def discover(root: Path) -> Iterator[RecordFile | Finding]:
         yield from _below(records, ())
     else:
         raise UsageError(f"{root} has no folder `{RECORDS}`; expected a project root: name one that has it")
+
+
+def is_group(name: str) -> bool:
+    """Return whether a folder inside a kind's folder may bear that name."""
+    return _FOLDER_NAME.fullmatch(name) is not None
 
 
 def locate(root: Path, path: Path) -> RecordFile | Finding | None:
@@ -277,6 +283,9 @@ def _unreadable(error: OSError) -> FileFault:
     """Return the fault of a file or folder that the system does not let us read."""
     if error.errno == errno.ELOOP:
         return _link()
+    if error.errno == errno.ENOENT:
+        message = "removed since it was listed; expected a file that stays while it is read: run it again"
+        return FileFault(FaultKind.UNREADABLE_FILE, message)
     message = f"{error.strerror or 'no access'}; expected a readable file: correct its permissions"
     return FileFault(FaultKind.UNREADABLE_FILE, message)
 

@@ -3,12 +3,12 @@
 `E0..`: a code is never reused.
 """
 
-from enum import Enum
+from kbtool.store.faults import CodedKind
 
 __all__ = ["ShapeKind"]
 
 
-class ShapeKind(Enum):
+class ShapeKind(CodedKind):
     """One kind of difference between data and model: its code, and why it is refused."""
 
     NOT_A_MAPPING = "E001", "A record is a mapping of keys to values."
@@ -47,12 +47,3 @@ class ShapeKind(Enum):
         "The last line is a line too: without its end, the next one added changes two lines.",
     )
     INVALID_VALUE = "E099", "The value is not what the field can hold."
-
-    def __init__(self, code: str, why: str) -> None:
-        self.code = code
-        self.why = why
-
-    @property
-    def slug(self) -> str:
-        """The thing flagged, such as `unknown-key`."""
-        return self.name.lower().replace("_", "-")

@@ -5,7 +5,7 @@ more likely than any other, it is suggested; where it cannot change what the rec
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
@@ -13,9 +13,11 @@ from typing import Any, Final
 from pydantic_core import ErrorDetails
 
 from kbtool.schema import FOLDERS
-from kbtool.schema.base import DATE_PATTERN, NUMBER_PATTERN, ONE_LINE_PATTERN, SLUG_PATTERN, StrictModel
+from kbtool.schema.base import ONE_LINE_PATTERN, SLUG_PATTERN, StrictModel
 from kbtool.store import fields
 from kbtool.store.faults import quoted
+from kbtool.store.meant import UNKNOWN, address_meant, day_meant, hash_meant, number_meant
+from kbtool.store.scalars import scalar_text
 from kbtool.store.shape import ShapeKind
 from kbtool.store.suggest import nearest
 
@@ -54,13 +56,15 @@ def teach(
     if value is None:
         return _null(location, details, words)
     if value == "":
-        message = "an empty text; expected a value: write it, or `null` where the source does not say"
-        return Lesson(ShapeKind.EMPTY_TEXT, message)
+        advice = (
+            " or remove the key where the source does not say" if fields.is_optional(model, location) else ""
+        )
+        return Lesson(ShapeKind.EMPTY_TEXT, f"an empty text; expected a value: write it,{advice}".rstrip(","))
     if words:
         return _unknown_word(location, value, words)
     expected = _expected(details)
     if expected:
-        return _wrong_type(value, expected, source)
+        return _wrong_type(value, _Expected(expected, fields.model_at(model, location)), source)
     explain = _EXPLAIN.get(detail["type"])
     if explain is None:
         return Lesson(ShapeKind.INVALID_VALUE, f"{fields.described(value)} does not fit: {detail['msg']}")
@@ -108,7 +112,55 @@ def _null(location: Location, details: Sequence[ErrorDetails], words: Sequence[s
     return Lesson(ShapeKind.NULL_VALUE, f"nothing in {name}; expected {expected}: {advice}")
 
 
-def _wrong_type(value: Any, expected: str, source: str) -> Lesson:
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """What a field takes."""
+
+    words: str
+    """Such as `a whole number`."""
+    model: type[StrictModel] | None
+    """Of the mapping, where one is expected."""
+
+    @property
+    def needed(self) -> list[str]:
+        """The keys that the mapping must have."""
+        return (
+            fields.required_keys(self.model) if self.model is not None and "a mapping" in self.words else []
+        )
+
+    @property
+    def shown(self) -> list[str]:
+        """Keys for an example of the mapping: those that it must have, or else the first one."""
+        return self.needed or (list(fields.keys(self.model))[:1] if self.model is not None else ["key"])
+
+    @property
+    def in_full(self) -> str:
+        """The words, with the keys that a mapping must have."""
+        return f"{self.words} with {_all_of(self.needed)}" if self.needed else self.words
+
+
+def _wrong_type(value: Any, expected: _Expected, source: str) -> Lesson:
+    found = fields.described(value)
+    lesson = _convertible(value, expected.words, source)
+    if lesson is not None:
+        return lesson
+    if isinstance(value, str) and UNKNOWN.fullmatch(value):
+        advice = "leave the field out, and list it in `omitted_by_source` or `gaps`"
+    elif "a list" in expected.words:
+        advice = _list_advice(value)
+    elif isinstance(value, list):
+        advice = (
+            "take what stands in it out of the list" if len(value) == 1 else "join the entries, or choose one"
+        )
+    elif "a mapping" in expected.words:
+        advice = f"write it as `{{{', '.join(f'{key}: ...' for key in expected.shown)}}}`"
+    else:
+        advice = "write it so, or move it to another field"
+    return Lesson(ShapeKind.WRONG_TYPE, f"{found}; expected {expected.in_full}: {advice}")
+
+
+def _convertible(value: Any, expected: str, source: str) -> Lesson | None:
+    """Return the lesson about a value that says what is expected in another form; None for others."""
     found = fields.described(value)
     if expected == "text" and isinstance(value, int | Decimal):
         text = f'"{source}"'
@@ -117,18 +169,40 @@ def _wrong_type(value: Any, expected: str, source: str) -> Lesson:
     if expected == "a whole number" and isinstance(value, str) and re.fullmatch(r"0|[1-9][0-9]{0,14}", value):
         message = f"{found} where a whole number is expected: remove the quotes"
         return Lesson(ShapeKind.WRONG_TYPE, message, value, value)
-    if expected == "`true` or `false`" and isinstance(value, str) and value.lower() in _BOOLEANS:
-        word = _BOOLEANS[value.lower()]
-        return Lesson(ShapeKind.WRONG_TYPE, f"{found}; expected {expected}: did you mean `{word}`?", word)
-    if expected == "a list" and not isinstance(value, dict):
-        return Lesson(
-            ShapeKind.WRONG_TYPE, f"{found}; expected a list: write it as `[...]`, or one `- ` line an entry"
-        )
-    return Lesson(
-        ShapeKind.WRONG_TYPE, f"{found}; expected {expected}: write it so, or move it to another field"
-    )
+    meant = _meant(value, expected)
+    if meant is None:
+        return None
+    return Lesson(ShapeKind.WRONG_TYPE, f"{found}; expected {expected}: did you mean `{meant}`?", meant)
 
 
+def _meant(value: Any, expected: str) -> str | None:
+    """Return the value of the expected type that another one stands for, if there is just one."""
+    if expected == "`true` or `false`":
+        return _BOOLEANS.get(str(value).lower())
+    if expected == "a whole number" and isinstance(value, str | Decimal):
+        number = number_meant(str(value))
+        is_whole = number is not None and re.fullmatch(r"-?[0-9]+(\.0+)?", number)
+        return number.partition(".")[0] if number and is_whole else None
+    if expected == _TYPES["date_text"] and isinstance(value, int):
+        day = day_meant(str(value))
+        return f'"{day}"' if day else None
+    return None
+
+
+def _list_advice(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "begin its first key with `- `, and indent the others to stand below that key"
+    shown = scalar_text(value, flow=True)
+    example = f"[{shown}]" if len(shown) <= _LONGEST_EXAMPLE else "[...]"
+    return f"write it as `{example}`, or one `- ` line an entry"
+
+
+def _all_of(names: Sequence[str]) -> str:
+    *head, last = [f"`{name}`" for name in names]
+    return f"{', '.join(head)} and {last}" if head else last
+
+
+_LONGEST_EXAMPLE: Final = 60
 _BOOLEANS: Final = {
     "yes": "true",
     "on": "true",
@@ -136,6 +210,8 @@ _BOOLEANS: Final = {
     "no": "false",
     "off": "false",
     "false": "false",
+    "1": "true",
+    "0": "false",
 }
 
 
@@ -183,30 +259,17 @@ def _out_of_range(_location: Location, value: Any, detail: ErrorDetails) -> Less
     return Lesson(ShapeKind.OUT_OF_RANGE, message)
 
 
-_PRINTED_NUMBER: Final = re.compile(
-    r"[~≈<>=±+ ]*(-?(?:\d{1,3}(?:[, \u00a0\u202f]\d{3})+|\d+))(\.\d+)?[ ]?[^\d.,]*"
-)
-
-
 def _malformed_number(_location: Location, value: Any, detail: ErrorDetails) -> Lesson:
     reason = str(detail.get("ctx", {}).get("reason", ""))
-    printed = _PRINTED_NUMBER.fullmatch(value)
-    number = re.sub(r"[^\d-]", "", printed[1]) + (printed[2] or "") if printed else ""
-    if not re.match(NUMBER_PATTERN, number):
-        return Lesson(ShapeKind.MALFORMED_NUMBER, reason)
-    return Lesson(ShapeKind.MALFORMED_NUMBER, f"{reason}; did you mean `{number}`?", number)
-
-
-_PRINTED_DATE: Final = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})(?:[T ].*)?")
+    if UNKNOWN.fullmatch(value):
+        message = f"{fields.described(value)}; expected a number: leave the field out, and list it in `omitted_by_source` or `gaps`"
+        return Lesson(ShapeKind.MALFORMED_NUMBER, message)
+    return _with_hint(ShapeKind.MALFORMED_NUMBER, reason, number_meant(value))
 
 
 def _malformed_date(_location: Location, value: Any, _detail: ErrorDetails) -> Lesson:
     message = f"{fields.described(value)} is not a date; expected a date such as `2026-10-04`: write year, month and day"
-    printed = _PRINTED_DATE.fullmatch(value)
-    day = "{}-{:0>2}-{:0>2}".format(*printed.groups()) if printed else ""
-    if not re.match(DATE_PATTERN, day):
-        return Lesson(ShapeKind.MALFORMED_DATE, message)
-    return Lesson(ShapeKind.MALFORMED_DATE, f"{message}; did you mean `{day}`?", day)
+    return _with_hint(ShapeKind.MALFORMED_DATE, message, day_meant(value))
 
 
 def _no_such_day(_location: Location, value: Any, _detail: ErrorDetails) -> Lesson:
@@ -246,11 +309,15 @@ def _wrong_pattern(location: Location, value: Any, detail: ErrorDetails) -> Less
         return Lesson(ShapeKind.SEVERAL_LINES, message)
     if pattern.startswith("^https?"):
         message = f"{quoted(value)} is not an address; expected one that begins with `https://`, without blanks: copy it again"
-        return Lesson(ShapeKind.MALFORMED_ADDRESS, message)
+        return _with_hint(ShapeKind.MALFORMED_ADDRESS, message, address_meant(value))
     if pattern.startswith("^[0-9a-f]"):
         message = f"{quoted(value)} is not a SHA-256; expected 64 characters of 0-9 and a-f: compute it again"
-        return Lesson(ShapeKind.MALFORMED_HASH, message)
+        return _with_hint(ShapeKind.MALFORMED_HASH, message, hash_meant(value))
     return _malformed_reference(value, pattern)
+
+
+def _with_hint(kind: ShapeKind, message: str, hint: str | None) -> Lesson:
+    return Lesson(kind, f"{message}; did you mean `{hint}`?" if hint else message, hint)
 
 
 def _malformed_slug(location: Location, value: str) -> Lesson:

@@ -5,6 +5,7 @@ One slip gives one finding: a misspelt key is not also a missing one, and a valu
 a union is not one error a member.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -150,7 +151,14 @@ def _key_findings(file: ShapeFile, errors: Mapping[Location, Sequence[ErrorDetai
         owner = fields.model_at(file.model, parent)
         absent = [name for name in fields.keys(owner) if name not in present] if owner else []
         required = [name for name in absent if (*parent, name) in missing]
-        hint = _meant(key, required) or _meant(key, absent)
+        hint = None if key in _NO_FIELD else _meant(key, required) or _meant(key, absent)
+        if (
+            hint is None
+            and key not in _NO_FIELD
+            and len(required) == 1
+            and sum(each[:-1] == parent for each in unknown) == 1
+        ):
+            hint = required[0]  # the only key too many, the only one too few
         missing.discard((*parent, hint or ""))
         spot = key_place(file.root.at(location)[0])
         yield file.finding(spot, location, _unknown_key(file.model, location, absent, hint))
@@ -158,14 +166,48 @@ def _key_findings(file: ShapeFile, errors: Mapping[Location, Sequence[ErrorDetai
         yield file.finding(place(file.root, location), location, _missing_key(file.model, location))
 
 
+_OTHER_NAMES: Final = {
+    "isl": "input_tok",
+    "input_len": "input_tok",
+    "input_length": "input_tok",
+    "prompt_tokens": "input_tok",
+    "osl": "output_tok",
+    "output_len": "output_tok",
+    "output_length": "output_tok",
+    "completion_tokens": "output_tok",
+    "max_concurrency": "concurrency",
+    "num_users": "concurrency",
+    "gpu": "accelerator",
+    "gpus": "accelerator_count",
+    "gpu_count": "accelerator_count",
+    "num_gpus": "accelerator_count",
+    "n_gpus": "accelerator_count",
+    "quantization": "weight_dtype",
+    "precision": "weight_dtype",
+    "kv_dtype": "kv_cache_dtype",
+    "spec_method": "method",
+    "link": "url",
+    "license": "licence",
+    "organization": "organisation",
+    "summarizes": "summarises",
+}
+"""Names that other tools and other English have for our keys."""
+_NO_FIELD: Final = {
+    "unit": "a metric or a field has one unit, which its name says: write the value in it, and remove this",
+    "units": "a metric or a field has one unit, which its name says: write the value in it, and remove this",
+    "reviewed": "a review is a file of its own under `records/reviews`: remove this",
+    "verified": "a review is a file of its own under `records/reviews`: remove this",
+    "reviewer": "a review is a file of its own under `records/reviews`: remove this",
+}
+"""Keys that are often looked for and are none, with the reason."""
+
+
 def _meant(key: str, candidates: Sequence[str]) -> str | None:
-    """Return the candidate that `key` is a slip of, or that only has more or fewer words at its end."""
+    """Return the candidate that `key` is another name, another spelling or a slip of."""
     folded = {name.replace("_", ""): name for name in candidates}
-    bare = key.casefold().replace("_", "").replace("-", "").replace(" ", "")
-    longer = [
-        name for name in candidates if f"{name}_".startswith(f"{key}_") or f"{key}_".startswith(f"{name}_")
-    ]
-    return folded.get(bare) or nearest(key, candidates) or min(longer, key=len, default=None)
+    bare = re.sub(r"[^a-z0-9]", "", key.casefold())
+    other = _OTHER_NAMES.get(re.sub(r"[^a-z0-9]+", "_", key.casefold()).strip("_"))
+    return folded.get(bare) or (other if other in candidates else None) or nearest(key.strip(), candidates)
 
 
 def _unknown_key(
@@ -173,6 +215,8 @@ def _unknown_key(
 ) -> Lesson:
     parent, key = location[:-1], str(location[-1])
     found = f"unknown key {quoted(key)} in {fields.place_name(parent)}"
+    if key in _NO_FIELD:
+        return Lesson(ShapeKind.UNKNOWN_KEY, f"{found}; {_NO_FIELD[key]}")
     if hint:
         return Lesson(ShapeKind.UNKNOWN_KEY, f"{found}; did you mean `{hint}`?", hint)
     homes = [home for home in fields.homes(model).get(key, ()) if home]

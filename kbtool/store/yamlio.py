@@ -33,7 +33,7 @@ from kbtool.store.diagnosis import explain_syntax_error, first_key_line, refuse_
 from kbtool.store.faults import FaultKind, YamlFault, quoted
 from kbtool.store.limits import MAX_BYTES, MAX_CHARACTERS, MAX_DEPTH, MAX_NODES
 from kbtool.store.positions import Node, collection_node, end_mark, scalar_node, start_mark
-from kbtool.store.scalars import AmbiguousScalarError, Scalar, read_plain
+from kbtool.store.scalars import AmbiguousScalarError, Scalar, TypographicQuoteError, read_plain
 from kbtool.store.text_checks import first_flaw
 
 __all__ = ["Node", "Value", "YamlFault", "parse", "parse_with_positions"]
@@ -286,7 +286,9 @@ def _plain_value(event: ScalarEvent) -> Scalar:
     try:
         return _read_shared(text) if len(text) <= _LONGEST_SHARED else read_plain(text)
     except AmbiguousScalarError as error:
-        _refuse(event, FaultKind.AMBIGUOUS_SCALAR, str(error))
+        is_quote = isinstance(error, TypographicQuoteError)
+        kind = FaultKind.TYPOGRAPHIC_QUOTE if is_quote else FaultKind.AMBIGUOUS_SCALAR
+        _refuse(event, kind, error.message, error.suggestion)
     except ValueError as error:
         _refuse(event, FaultKind.NUMBER_TOO_LONG, str(error))
 
@@ -316,7 +318,9 @@ def _refuse_property(event: Event) -> NoReturn:
     _refuse(event, FaultKind.TAG, message)
 
 
-def _refuse(event: Event, kind: FaultKind, message: str) -> NoReturn:
+def _refuse(event: Event, kind: FaultKind, message: str, suggestion: str | None = None) -> NoReturn:
     """Raise a fault at the start of `event`."""
     mark = start_mark(event)
-    raise YamlFault(kind, message, mark.line + 1, mark.column + 1)
+    fault = YamlFault(kind, message, mark.line + 1, mark.column + 1)
+    fault.suggestion = suggestion
+    raise fault

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-__all__ = ["UNITS", "Unit", "format_number", "format_quantity"]
-
-NARROW_NO_BREAK_SPACE: Final = "\u202f"
+__all__ = ["UNITS", "Unit", "format_number", "unit_in_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +59,13 @@ def format_number(value: Decimal | int) -> str:
     return f"{value:,f}" if isinstance(value, Decimal) else f"{value:,}"
 
 
-def format_quantity(value: Decimal | int, symbol: str) -> str:
-    """Return number and unit joined by a narrow no-break space; ratios and counts stay bare.
+_IN_NAMES: Final = (
+    ("tok_s", "tok/s"), ("gb_s", "GB/s"), ("gib", "GiB"), ("gb", "GB"), ("ms", "ms"), ("ns", "ns"), ("mhz", "MHz"),
+    ("tflops", "TFLOPS"), ("tops", "TOPS"), ("bytes_per_tok", "B/tok"), ("tok", "tok"), ("w", "W"),
+    ("ratio", "ratio"), ("parameters", "count"),
+)  # fmt: skip
 
-    Raises:
-        KeyError: `symbol` is not one of `UNITS`.
-    """
-    unit = UNITS[symbol]
-    if unit.dimension in {"ratio", "count"}:
-        return format_number(value)
-    return f"{format_number(value)}{NARROW_NO_BREAK_SPACE}{unit.symbol}"
+
+def unit_in_name(name: str) -> str:
+    """Return the unit that a field's name carries, such as `GB/s` of `bandwidth_gb_s`; empty where it carries none."""
+    return next((unit for end, unit in _IN_NAMES if f"_{name}".endswith(f"_{end}")), "")

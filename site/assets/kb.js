@@ -50,11 +50,17 @@ async function makeDialog() {
   const dialog = document.createElement("dialog");
   dialog.className = "kb-search-dialog";
   dialog.setAttribute("aria-label", "Search");
+  const close = () => {
+    dialog.close();
+    // A browser hands the focus back to an element alone: without one it stays in the hidden field until the
+    // next frame, and a slash typed meanwhile would count as text.
+    if (dialog.contains(document.activeElement)) document.activeElement.blur();
+  };
   dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close();
+    if (event.target === dialog) close();
   });
   document.body.append(dialog);
-  mount(dialog, { root, close: () => dialog.close() });
+  mount(dialog, { root, close });
   return dialog;
 }
 

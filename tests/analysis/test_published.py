@@ -7,6 +7,7 @@ import pytest
 from kbtool.analysis.published import (
     agree,
     agrees_when_rounded,
+    in_unit,
     last_place,
     numbers_in,
     states,
@@ -132,3 +133,50 @@ def test_agree_is_symmetric() -> None:
     assert agree(one, other, Decimal("0.02"))
     assert agree(other, one, Decimal("0.02"))
     assert not agree(one, other, Decimal("0.01"))
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit"),
+    [
+        ("0.25 s", "250", "ms"),
+        ("250 ms", "250", "ms"),
+        ("1.8 TB/s", "1800", "GB/s"),
+        ("96 GB", "96", "GB"),
+        ("284B", "284000000000", "count"),
+        ("128K", "131072", "tok"),
+        ("128K", "128000", "tok"),
+        ("6.9k tok/s", "6900", "tok/s"),
+        ("87%", "0.87", "ratio"),
+        ("890 B/token", "890", "B/tok"),
+        ("9.5 KiB/token", "9728", "B/tok"),
+        ("1.2 PFLOPS", "1200", "TFLOPS"),
+        ("0.3 kW", "300", "W"),
+        ("8 x 96 GB at 300 W", "8", "W"),
+        ("0.36-0.45 us", "360", "ns"),
+        ("7.8x", "7.8", "ratio"),
+    ],
+)
+def test_a_number_is_read_in_the_unit_of_its_field(text: str, value: str, unit: str) -> None:
+    """What the word behind it says, the field's unit taken into account."""
+    assert states(text, Decimal(value), unit)
+    assert in_unit(text, Decimal(value), unit) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit", "meant"),
+    [
+        ("0.25 s", "0.25", "ms", "250"),
+        ("1.792 TB/s", "1.792", "GB/s", "1792"),
+        ("284B", "284", "count", "284000000000"),
+        ("6.9K tok/s", "6.9", "tok/s", "6900"),
+        ("0.87 %", "0.87", "ratio", "0.0087"),
+        ("300 kW", "300", "W", "300000"),
+        ("9.5 KiB/token", "9.5", "B/tok", "9500"),
+    ],
+)
+def test_digits_in_another_unit_do_not_state_a_value(text: str, value: str, unit: str, meant: str) -> None:
+    """A factor of 1000 that was lost with its unit is no reading of the number."""
+    assert not states(text, Decimal(value), unit)
+    printed = in_unit(text, Decimal(value), unit)
+    assert printed is not None
+    assert f"{printed[1]:f}" == meant

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kbtool.cli.new import QUESTIONS
+from kbtool.cli.questions import QUESTIONS
 from kbtool.schema import KINDS
 from tests.cli.conftest import Run
 
@@ -100,7 +100,7 @@ def test_new_does_not_write_over_a_record(kbtool: Run, project: Path) -> None:
     ("changed", "says"),
     [
         ({"id": "../../etc/cron"}, "id:"),
-        ({"accelerator": "engines/base-engine"}, "system.accelerator:"),
+        ({"accelerator": "engines/base-engine"}, "accelerator: `engines/base-engine` is not a reference"),
         ({"accelerator": "base-acelerator"}, "did you mean `accelerators/base-accelerator`?"),
         ({"model": "other"}, "write it first: `kbtool new model`"),
         ({"metric": "output_toks_s"}, "did you mean `output_tok_s`?"),
@@ -181,3 +181,41 @@ def test_schema_check_finds_a_stale_file(kbtool: Run, project: Path) -> None:
     done = kbtool("schema", "--check")
     assert done.code == 1
     assert "engine.schema.json" in done.err
+
+
+@pytest.mark.parametrize("group", ["../../..", "/elsewhere", "A B", ".", ""])
+def test_new_writes_below_the_folder_of_its_kind(kbtool: Run, project: Path, group: str) -> None:
+    """A group that is no plain folder name is refused, and nothing is written anywhere."""
+    before = sorted(project.parent.rglob("*"))
+    done = kbtool("new", "engine", *options("engine"), "--group", group)
+    assert done.code == 2
+    assert "cannot be a folder" in done.err
+    assert sorted(project.parent.rglob("*")) == before
+
+
+@pytest.mark.usefixtures("project")
+def test_new_knows_an_id_in_another_folder(kbtool: Run) -> None:
+    """One id is one record, whatever folder it lies in."""
+    done = kbtool("new", "engine", *options("engine", id="base-engine"), "--group", "other", "--force")
+    assert done.code == 1
+    assert "records/engines/base-engine.yaml has this id already" in done.err
+
+
+@pytest.mark.usefixtures("project")
+def test_new_names_every_wrong_answer_on_a_line_of_its_own(kbtool: Run) -> None:
+    """In the words of lint, not of the library behind the models."""
+    done = kbtool("new", "source", *options("source", id="Bad Id", url="example.org/r", interest="none"))
+    assert [line.partition(": ")[2].partition(":")[0] for line in done.err.splitlines()[1:]] == [
+        "id",
+        "url",
+        "interest",
+    ]
+    assert "did you mean `https://example.org/r`?" in done.err
+    assert "pattern" not in done.err
+
+
+def test_fmt_takes_a_path_by_another_way(kbtool: Run, project: Path) -> None:
+    """A path through `..` names the files that it leads to."""
+    done = kbtool("fmt", "records/engines/../../records/engines")
+    assert done.code == 0
+    assert done.out == f"0 of {len(list((project / 'records/engines').iterdir()))} files changed\n"

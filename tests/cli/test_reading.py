@@ -98,7 +98,9 @@ def test_find_without_a_match_fails(kbtool: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["find", "-w", "valeu>1"], "columns are"),
+        (["find", "-w", "valeu>1"], "did you mean `value`?"),
+        (["find", "-w", "price>1"], "columns are"),
+        (["find", "-w", "value>nan"], "is not a number"),
         (["find", "-w", "value"], "is not of the form COLUMN OP VALUE"),
         (["find", "-w", "value>fast"], "is not a number"),
         (["find", "--sort", "-nothing"], "there is no column 'nothing'"),
@@ -106,6 +108,11 @@ def test_find_without_a_match_fails(kbtool: Run) -> None:
         (["find", "--root", "elsewhere"], "has no folder `records`"),
         (["lint", "records/nothing.yaml"], "does not exist"),
         (["lint", "--as-of", "yesterday"], "is not a day such as"),
+        (["lint", "--as-of", "20261004"], "is not a day such as"),
+        (["lint", "--select", "t001"], "did you mean `T001`?"),
+        (["lint", "--ignore", "nothing-of-the-kind"], "is the beginning of no rule's code or name"),
+        (["fmt", "records/nothing.yaml"], "does not exist"),
+        (["fmt", ".."], "is not under"),
     ],
 )
 def test_wrong_usage_is_explained(kbtool: Run, arguments: list[str], says: str) -> None:
@@ -114,3 +121,12 @@ def test_wrong_usage_is_explained(kbtool: Run, arguments: list[str], says: str) 
     assert done.code == 2
     assert says in done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.usefixtures("project")
+def test_find_takes_the_id_that_its_table_shows(kbtool: Run) -> None:
+    """A bare id filters as the whole reference does."""
+    shown = kbtool("find", "-w", "engine=base-engine").out
+    assert "base-engine" in shown
+    assert shown == kbtool("find", "-w", "engine=engines/base-engine").out
+    assert kbtool("find", "-w", "engine!=base-engine").code == 1

@@ -35,6 +35,10 @@ SECRETS = {
     "storage": "DefaultEndpointsProtocol=https;Account" + "Key=" + RANDOM + RANDOM,
     "assignment": "API_KEY=" + RANDOM,
     "lower-case assignment": "client_secret: '" + "9f3a7c1e5b2d8064af17" + "'",
+    "Docker": "dckr" + "_pat_" + RANDOM[:27],
+    "Vault": "hv" + "s." + RANDOM,
+    "Tailscale": "ts" + "key-auth-" + RANDOM,
+    "command line": "curl -u admin:" + "hun" + "ter2-Xk29 https://x.example.org",
     "environment": 'HF_TOKEN = "' + RANDOM[:24] + '"',
 }
 
@@ -64,6 +68,7 @@ def test_the_report_does_not_repeat_it(name: str) -> None:
     "text",
     [
         "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "docker run -u 1000:1000 --user nobody:nogroup, curl -u $NAME:$WORD",
         "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         "lmsysorg/sglang@sha256:adbfd51721e1576d3f8a19b88bec6ac4af057883dfbd595e380fa4716a8f9a27",
         "record_sha256: 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9",

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from kbtool.lint.lookup import Lookup
+from kbtool.lint.lookup import FileView, Lookup
 from kbtool.lint.rule import Rule
 from kbtool.lint.rules.arithmetic import batch_faster_than_one, latency_not_the_sum, ratio_not_recomputed
-from kbtool.lint.rules.comparability import condition_missing, point_measured_twice
+from kbtool.lint.rules.comparability import condition_missing, point_measured_twice, repeat_of_nothing
 from kbtool.lint.rules.gaps import field_not_accounted_for
 from kbtool.lint.rules.hardware import (
     edition_not_the_one_named,
@@ -20,6 +20,7 @@ from kbtool.lint.rules.prose import (
     figure_only_in_notes,
     history_in_prose,
     omission_in_prose,
+    placeholder,
     shouting,
 )
 from kbtool.lint.rules.speculation import acceptance_length_impossible, graphs_outgrown, perfect_acceptance
@@ -28,6 +29,7 @@ from kbtool.lint.rules.topology import (
     queueing_not_told,
     request_longer_than_context,
 )
+from kbtool.lint.rules.values import unknown_metric
 from kbtool.schema import Accelerator, Benchmark
 from tests.analysis.records import BASE, benchmark, plain_result
 from tests.lint.views import view_of
@@ -238,3 +240,48 @@ def test_facts_in_prose(rule: Rule) -> None:
     for notes, expected in ((SEED_NOTES, [("/notes", None)]), ("Eight cards in one chassis.", [])):
         record = benchmark(notes=notes)
         assert found(rule, record, replace(view_of(), record=record)) == expected
+
+
+def test_two_results_that_repeat_each_other() -> None:
+    """A repeat names the first of them; in a circle there is none."""
+    one = plain_result(id="one", repeat_of="two")
+    two = plain_result(id="two", repeat_of="one")
+    three = plain_result(id="three", repeat_of="one")
+    record = benchmark(headline="one", results=[one, two, three])
+    assert [place for place, _ in found(repeat_of_nothing, record)] == [
+        "/results/0/repeat_of",
+        "/results/1/repeat_of",
+        "/results/2/repeat_of",
+    ]
+    assert found(repeat_of_nothing, benchmark(headline="two", results=[plain_result(id="two"), one])) == []
+
+
+def test_a_misspelt_metric_is_one_finding() -> None:
+    """A repeat of a result whose metric does not exist is not said to measure something else as well."""
+    record = benchmark(
+        headline="one",
+        results=[plain_result(id="one", metric="tok_per_s"), plain_result(id="two", repeat_of="one")],
+    )
+    assert found(repeat_of_nothing, record) == []
+    assert found(unknown_metric, record) == [("/results/0/metric", None)]
+
+
+@pytest.mark.parametrize("word", ["throughput", "tok/s", "TPS", "tokens_per_second", "latency"])
+def test_a_loose_word_for_a_metric_leads_to_the_choices(word: str) -> None:
+    """None of them is suggested, as each would be a guess."""
+    (problem,) = unknown_metric.check(
+        benchmark(headline="one", results=[plain_result(id="one", metric=word)])
+    )
+    assert problem.suggestion is None
+    assert "_ms`" in problem.message or "_tok_s`" in problem.message
+
+
+@pytest.mark.parametrize("word", ["N/A", "unknown", "not stated", "TBD", "todo"])
+def test_a_word_for_nothing_is_no_value(word: str) -> None:
+    """In a field of free text; `unknown` among the words of a closed set is an answer."""
+    values = {"system": {"os": word}, "measured": {"by": "unknown"}}
+    text = f"system:\n  os: {word}\nmeasured:\n  by: unknown\n"
+    record = benchmark(**values)
+    assert found(placeholder, record, FileView("x.yaml", "benchmark", text, values, record)) == [
+        ("/system/os", None)
+    ]

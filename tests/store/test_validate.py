@@ -1,5 +1,6 @@
 """Shape findings: one slip gives one finding, at the exact place, with the right correction."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from kbtool.findings import Finding
 from kbtool.store.files import RecordFile
 from kbtool.store.read import load_bytes
 
+SOURCES = Path(__file__).parents[1] / "lint" / "base" / "sources"
+BASE_SOURCE = (SOURCES / "base-source.yaml").read_text("utf-8")
 BASE = (Path(__file__).parents[1] / "lint" / "base" / "benchmarks" / "base-benchmark.yaml").read_text("utf-8")
 
 
@@ -106,6 +109,20 @@ def test_finding_points_at_key_or_value(
         ("prefix_caching: true", "prefix_caching: 1", ["the number `1`", "`true` or `false`"]),
         ("value: 93.9", 'value: "6,853"', ["`6,853` is not a number", "did you mean `6853`"]),
         ("tags: [base]", "tags:\n", ["nothing in `tags`", "a list", "remove the key"]),
+        ("value: 93.9", "value: 6.9k", ["did you mean `6900`?"]),
+        ("value: 93.9", "value: 87%", ["did you mean `0.87`?"]),
+        ("value: 93.9", "value: unknown", ["leave the field out", "`omitted_by_source`"]),
+        ("tp: 2", "tp: 2.0", ["the number `2.0`", "did you mean `2`?"]),
+        ("tp: 2", "tp: 2x", ["the text `2x`", "did you mean `2`?"]),
+        ("tp: 2", "tp: n/a", ["expected a whole number", "leave the field out"]),
+        ("tags: [base]", "tags: base run", ["expected a list", "write it as `[base run]`"]),
+        ("tags: [base]", "tags: [[base]]", ["expected text", "take what stands in it out of the list"]),
+        (
+            "sources:\n",
+            "sources:\n  - sources/other\n",
+            ["with `source`, `role` and `group`", "`{source: ..., role: ..., group: ...}`"],
+        ),
+        ("  tp: 2\n", "  tp: 2\n  unit: GPUs\n", ["unknown key `unit`", "one unit, which its name says"]),
     ],
 )
 def test_message_teaches(old: str, new: str, parts: list[str]) -> None:
@@ -157,3 +174,32 @@ def test_quoted_number_is_a_number() -> None:
 def test_attribute_name_is_no_key() -> None:
     """`with` is the key; its name in Python is not accepted."""
     assert found("    at:\n", "    with_: []\n    at:\n")[3] == "with"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "suggestion"),
+    [
+        ('updated: "2026-09-20"', "updated: 20260920", '"2026-09-20"'),
+        ('updated: "2026-09-20"', 'updated: "Sep 20, 2026"', "2026-09-20"),
+        ('updated: "2026-09-20"', 'updated: "20/09/2026"', "2026-09-20"),
+        ('updated: "2026-09-20"', 'updated: "2026-20-09"', "2026-09-20"),
+        ('updated: "2026-09-20"', 'updated: "09/10/2026"', None),
+        ("input_tok: 1024", "isl: 1024", "input_tok"),
+        ("accelerator_count:", "gpu_count:", "accelerator_count"),
+        ("  by: third_party", "  who: third_party", "by"),
+    ],
+)
+def test_what_was_meant_is_suggested(old: str, new: str, suggestion: str | None) -> None:
+    """Other spellings of a day and other names of a key lead to ours; a day that could be two leads to none."""
+    assert found(old, new)[3] == suggestion
+
+
+def test_address_and_hash_are_taken_out_of_what_surrounds_them() -> None:
+    """A link of Markdown, a missing scheme, capitals and a prefix are said to be what they are."""
+    for url in ("[report](https://example.org/r)", "<https://example.org/r>", "example.org/r"):
+        text = re.sub(r"(?m)^url: .*$", f'url: "{url}"', BASE_SOURCE)
+        assert [each.suggestion for each in findings(text, "source")] == ["https://example.org/r"]
+    digest = "0123456789abcdef" * 4
+    for hash_text in (digest.upper(), f"sha256:{digest}"):
+        text = re.sub(r"(?m)^content_sha256: .*$", f'content_sha256: "{hash_text}"', BASE_SOURCE)
+        assert [each.suggestion for each in findings(text, "source")] == [digest]

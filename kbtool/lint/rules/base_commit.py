@@ -6,7 +6,6 @@ it touches, how many, and of what kind.
 
 import os
 from collections.abc import Iterator
-from enum import Enum
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,6 +16,7 @@ from kbtool.lint.rule import Problem, RecordChange, base_rule
 from kbtool.schema import Benchmark, Record, Review, Withdrawn
 from kbtool.schema.benchmark import Result
 from kbtool.schema.common import Figure
+from kbtool.store.faults import CodedKind
 
 __all__ = ["MOST_FILES", "DiffKind", "check_base", "diff_findings"]
 
@@ -110,7 +110,7 @@ def removed_without_a_stone(change: RecordChange) -> Iterator[Problem]:
         yield Problem("", message)
 
 
-class DiffKind(Enum):
+class DiffKind(CodedKind):
     """One kind of fault of a change as a whole: its code, and why it is refused."""
 
     FILE_BESIDE_RECORDS = (
@@ -120,15 +120,6 @@ class DiffKind(Enum):
     TOO_MANY_FILES = "B102", "Nobody can review more; what nobody reviewed is not evidence."
     LINK_OR_REPOSITORY = "B103", "It may point out of the repository, or change its content by itself."
     EXECUTABLE_DATA = "B104", "Records and raw files are data; nothing there is to be run."
-
-    def __init__(self, code: str, why: str) -> None:
-        self.code = code
-        self.why = why
-
-    @property
-    def slug(self) -> str:
-        """The thing flagged, such as `too-many-files`."""
-        return self.name.lower().replace("_", "-")
 
 
 def check_base(root: Path, commit: str) -> Iterator[Finding]:

@@ -298,10 +298,21 @@ def repeat_of_nothing(record: Benchmark) -> Iterator[Problem]:
             near = nearest(result.repeat_of, [each.id for each in record.results if each is not result])
             hint = f": did you mean `{near}`?" if near else ": name the first of the two, or none"
             yield Problem(at, f"`{result.repeat_of}` is no other result{hint}", suggestion=near)
-        elif first.metric != result.metric or first.with_ != result.with_:
+        elif first.repeat_of == result.id:
             yield Problem(
-                at, f"{first.id} has another metric or other settings; a repeat has the same: correct one"
+                at, f"{first.id} and {result.id} repeat each other: drop `repeat_of` of the first of them"
             )
+        elif first.repeat_of is not None:
+            yield Problem(
+                at, f"{first.id} is itself a repeat; expected the first of them: name {first.repeat_of}"
+            )
+        elif first.metric != result.metric and {first.metric, result.metric} <= METRICS.keys():
+            yield Problem(
+                at,
+                f"{first.id} measures {first.metric}, not {result.metric}; a repeat measures the same: correct one",
+            )
+        elif first.with_ != result.with_:
+            yield Problem(at, f"{first.id} has other settings; a repeat has the same: correct one")
 
 
 @rule("C014", "length-not-the-nominal-one")

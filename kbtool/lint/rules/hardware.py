@@ -12,6 +12,7 @@ from kbtool.lint.rule import Problem, rule
 from kbtool.schema import Accelerator, Benchmark, Interconnect, Model
 from kbtool.schema.common import Figure
 from kbtool.schema.things import Attention, Experts
+from kbtool.vocab.units import unit_in_name
 
 _SENSOR_SLACK: Final = Decimal("1.05")
 """A sensor reads up to 5 % off, and a board overshoots its limit for moments."""
@@ -148,16 +149,22 @@ def gib_given_as_gb(record: Accelerator | Model) -> Iterator[Problem]:
     Bad:
         memory: {capacity_gb: {value: 95.6, as_published: 95.6 GiB}}
 
+    Bad:
+        memory: {capacity_gib: {value: 96, as_published: 96 GB}}
+
     Good:
         memory: {capacity_gib: {value: 95.6, as_published: 95.6 GiB}}
     """
     for pointer, figure in parts(record, Figure):
-        field = pointer.rpartition("/")[2]
-        wrong = {"capacity_gb": "GiB", "size_gb": "GiB"}.get(field)
+        ours = unit_in_name(pointer.rpartition("/")[2])
+        wrong = {"GB": "GiB", "GiB": "GB"}.get(ours)
         if wrong is None or figure.value is None or figure.as_published is None or figure.basis != "stated":
             continue
         if any(each.unit == wrong and each.value == figure.value for each in numbers_in(figure.as_published)):
-            message = f"the source prints {figure.as_published!r}, but {field} is in GB: convert it, and say `basis: derived`"
+            message = (
+                f"the source prints {figure.as_published!r}, but the field is in {ours}: "
+                f"convert it and say `basis: derived`, or give it in the field that is in {wrong}"
+            )
             yield Problem(f"{pointer}/value", message)
 
 
@@ -192,7 +199,7 @@ def memory_beyond_any_known(record: Accelerator) -> Iterator[Problem]:
     out.
 
     Bad:
-        memory: {bandwidth_gb_s: {value: 1792000, as_published: "1,792,000 MB/s"}}
+        memory: {bandwidth_gb_s: {value: 1792000, as_published: "1,792,000"}}
 
     Good:
         memory: {bandwidth_gb_s: {value: 8000, as_published: 8 TB/s}}

@@ -8,7 +8,7 @@ from kbtool.analysis.published import agree
 from kbtool.lint.facts import Facts
 from kbtool.lint.lookup import Lookup
 from kbtool.lint.rule import CorpusProblem, Problem, corpus_rule, rule
-from kbtool.schema import FOLDERS, MODELS, Benchmark, Record
+from kbtool.schema import FOLDERS, MODELS, Benchmark, Record, Source
 from kbtool.schema.refs import split
 from kbtool.store.suggest import nearest
 
@@ -87,6 +87,9 @@ def link_to_itself(record: Record) -> Iterator[Problem]:
     Bad:
         links: [{relation: corrects, target: benchmarks/base-benchmark}]
 
+    Bad:
+        sources/base-source: {related: [{relation: summarises, source: sources/base-source}]}
+
     Good:
         links: [{relation: contradicts, result: decode-prose-1, target: "benchmarks/base-benchmark#ttft-1k-1"}]
     """
@@ -102,6 +105,10 @@ def link_to_itself(record: Record) -> Iterator[Problem]:
         yield Problem(
             "/superseded_by", "the record names itself as its successor: name the record that replaces it"
         )
+    for index, relation in enumerate(record.related if isinstance(record, Source) else ()):
+        if relation.source == own:
+            message = f"the source is related to itself as {relation.relation}: name the other source"
+            yield Problem(f"/related/{index}/source", message)
 
 
 @rule("L004", "link-from-unknown-result")

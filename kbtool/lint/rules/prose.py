@@ -9,6 +9,7 @@ from kbtool.lint.facts import Facts
 from kbtool.lint.lookup import FileView
 from kbtool.lint.rule import CorpusProblem, Problem, corpus_rule, rule
 from kbtool.schema import Record
+from kbtool.store import fields
 
 _MOST_WORDS: Final = 120
 _UNIT: Final = r"(?:tok/s|tokens?/s(?:ec)?|t/s|req/s|GB/s|TB/s|GiB|GB|MiB|ms|TFLOPS|W)\b"
@@ -36,15 +37,19 @@ _HOUSEKEEPING: Final = re.compile(
 _HOUSEKEEPING_WORDS: Final = (
     "in this ", "repository", "this repo ", "the repo ", "repo's", "this schema", "the schema", "field", "every ",
 )  # fmt: skip
+_NOT_KNOWN: Final = r"unknown|unspecified|undisclosed|n/?a|not (?:stated|given|available|disclosed|specified)"
 _PLACEHOLDER: Final = re.compile(
-    r"\A\W*(?:tbd|todo|fixme|xxx+|changeme|placeholder|to be determined)\W*\Z", re.IGNORECASE
+    rf"\A\W*(?:tbd|todo|fixme|xxx+|changeme|placeholder|to be determined|{_NOT_KNOWN})\W*\Z", re.IGNORECASE
 )
 _PLACEHOLDER_VALUE: Final = re.compile(
-    r": [\"'<]?(?=[cCfFpPtTxX])(?i:tbd|todo|fixme|xxx|changeme|placeholder|to be determined)\b"
+    rf": [\"'<]?(?=[cCfFnNpPtTuUxX])(?i:tbd|todo|fixme|xxx|changeme|placeholder|to be determined|{_NOT_KNOWN})\b"
 )
 """The same as a line of the file, which is cheap to look for."""
 _LOUD: Final = re.compile(r"\b(?:TBD|TODO|FIXME|XXX+)\b|\b[Ll]orem ipsum\b")
-_PLACEHOLDER_WORDS: Final = ("tbd", "todo", "fixme", "xxx", "changeme", "placeholder", "to be determined")
+_PLACEHOLDER_WORDS: Final = (
+    "tbd", "todo", "fixme", "xxx", "changeme", "placeholder", "to be determined", "unknown", "unspecified",
+    "undisclosed", "n/a", ": na", "not stated", "not given", "not available", "not disclosed", "not specified",
+)  # fmt: skip
 _LOUD_WORDS: Final = ("tbd", "todo", "fixme", "xxx", "lorem")
 
 _BLANK_VALUE: Final = re.compile(
@@ -248,19 +253,26 @@ def placeholder(record: Record, view: FileView) -> Iterator[Problem]:
     Good:
         system: {host_cpu: EPYC 9554}
     """
-    del record
-    for pointer, text in view.prose if _has(view.lowered_prose, _LOUD_WORDS) else ():
-        found = _LOUD.search(text)
-        if found:
-            yield Problem(
-                pointer, f"{found[0]!r} stands for text to be written: write it, or leave the field out"
-            )
+    seen = set()
     if _has(view.lowered_text, _PLACEHOLDER_WORDS) and _PLACEHOLDER_VALUE.search(view.text):
         for pointer, text in view.strings:
-            if _PLACEHOLDER.fullmatch(text):
+            if _PLACEHOLDER.fullmatch(text) and not _is_word_of_a_set(record, pointer):
+                seen.add(pointer)
                 yield Problem(
                     pointer, f"{text!r} stands for a value: leave the field out, and list it as a gap"
                 )
+    for pointer, text in view.prose if _has(view.lowered_prose, _LOUD_WORDS) else ():
+        found = _LOUD.search(text)
+        if found and pointer not in seen:
+            yield Problem(
+                pointer, f"{found[0]!r} stands for text to be written: write it, or leave the field out"
+            )
+
+
+def _is_word_of_a_set(record: Record, pointer: str) -> bool:
+    """Return whether the field takes one of some words, of which `unknown` may be one."""
+    location = [int(part) if part.isdecimal() else part for part in pointer.split("/")[1:]]
+    return bool(fields.words(fields.annotation_at(type(record), location)))
 
 
 @rule("N009", "figure-in-title", severity="warning")

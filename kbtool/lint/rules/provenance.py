@@ -14,7 +14,6 @@ from kbtool.schema.common import Evidence, Fact, Figure
 
 _LONGEST_QUOTE_WORDS: Final = 60
 _SIDES_WITH_AN_INTEREST: Final = frozenset({"vendor", "sells_hardware"})
-_DISAGREEING: Final = frozenset({"contradicted", "qualified", "not_reproduced", "superseded"})
 
 
 @rule("P001", "no-primary-source", draft="warning")
@@ -37,11 +36,12 @@ def no_primary_source(record: Benchmark) -> Iterator[Problem]:
 
 
 @rule("P002", "source-not-listed")
-def source_not_listed(record: Record) -> Iterator[Problem]:
+def source_not_listed(record: Record, refs: Lookup) -> Iterator[Problem]:
     """Flag evidence from a source that the record does not list.
 
     `sources` says what each source is to the record and which of them count once. A source that only an
-    evidence names escapes that. What speaks against a claim (`counter`) may come from anywhere.
+    evidence names escapes that. What speaks against a claim (`counter`) may come from anywhere. A source that does
+    not exist is another rule's.
 
     Bad:
         claims:
@@ -63,16 +63,17 @@ def source_not_listed(record: Record) -> Iterator[Problem]:
     for pointer, evidence in parts(record, Evidence):
         if evidence.source not in listed and "/counter/" not in pointer:
             listed.add(evidence.source)  # one finding is enough to add it
-            yield Problem(
-                f"{pointer}/source", f"`{evidence.source}` is not among the record's sources: list it there"
-            )
+            if refs.get(evidence.source) is not None:
+                message = f"`{evidence.source}` is not among the record's sources: list it there"
+                yield Problem(f"{pointer}/source", message)
     for index, omission in enumerate(record.omitted_by_source):
         if omission.source not in listed:
             listed.add(omission.source)
-            at = f"/omitted_by_source/{index}/source"
-            yield Problem(
-                at, f"`{omission.source}` was searched, but is not among the record's sources: list it there"
-            )
+            if refs.get(omission.source) is not None:
+                message = (
+                    f"`{omission.source}` was searched, but is not among the record's sources: list it there"
+                )
+                yield Problem(f"/omitted_by_source/{index}/source", message)
 
 
 @rule("P003", "source-listed-twice")
@@ -362,25 +363,6 @@ def changes_not_in_step(record: Record) -> Iterator[Problem]:
         yield Problem(
             "/updated", f"updated is {record.updated}, but the last change is of {last}: set it to that day"
         )
-
-
-@rule("P018", "verdict-without-evidence", severity="warning")
-def verdict_without_evidence(record: Record) -> Iterator[Problem]:
-    """Flag a verdict against a claim that shows nothing against it.
-
-    "Contradicted" without what contradicts it is one more claim.
-
-    Bad:
-        claims: [{id: fast, statement: It is fast., verdict: contradicted}]
-
-    Good:
-        claims: [{id: fast, statement: It is fast., verdict: contradicted, note: "The same table says 12 tok/s."}]
-    """
-    for index, claim in enumerate(record.claims):
-        told = claim.counter or claim.resolved_by is not None or claim.note is not None
-        if claim.verdict in _DISAGREEING and not told:
-            message = f"{claim.verdict}, and nothing says by what: add `counter`, `resolved_by` or `note`"
-            yield Problem(f"/claims/{index}/verdict", message)
 
 
 def _with_basis(record: Record) -> Iterator[tuple[str, Result | Figure | Fact]]:

@@ -5,10 +5,12 @@ from decimal import Decimal
 from typing import Final
 
 from kbtool.analysis.parts import parts
-from kbtool.analysis.published import numbers_in, states
+from kbtool.analysis.published import in_unit, numbers_in, states
 from kbtool.lint.rule import Problem, rule
 from kbtool.schema import Accelerator, Benchmark, Engine, Interconnect, Model
 from kbtool.schema.common import Figure
+from kbtool.vocab.metrics import METRICS
+from kbtool.vocab.units import unit_in_name
 
 _ABOUT: Final = (
     "~",
@@ -31,7 +33,8 @@ def value_not_as_published(record: Benchmark) -> Iterator[Problem]:
     """Flag a stated figure that is not among the numbers that its source prints.
 
     Digits change places when they are typed, and a factor of 1000 is lost with a unit. Thousands separators,
-    `~`, ranges, per cent and units such as K, KiB or s are read as what they mean.
+    `~`, ranges, per cent and units such as K, KiB or s are read as what they mean in the metric's own unit: 0.25 s
+    is a `ttft_ms` of 250.
 
     Bad:
         results:
@@ -48,9 +51,13 @@ def value_not_as_published(record: Benchmark) -> Iterator[Problem]:
     for index, result in enumerate(record.results):
         if result.basis != "stated":
             continue
+        metric = METRICS.get(result.metric)
+        unit = metric.unit if metric else ""
         for name, value in (("value", result.value), ("low", result.low), ("high", result.high)):
-            if value is not None and not states(result.as_published, value):
-                yield Problem(f"/results/{index}/{name}", _not_printed(value, result.as_published))
+            if unit == "ratio" and value is not None and value > 1:
+                unit = ""  # 73 for 73 % is the finding of another rule
+            if value is not None and not states(result.as_published, value, unit):
+                yield _not_printed(f"/results/{index}/{name}", value, result.as_published, unit)
 
 
 @rule("P102", "figure-not-as-published")
@@ -68,9 +75,10 @@ def figure_not_as_published(record: Accelerator | Interconnect | Engine | Model)
     for pointer, figure in parts(record, Figure):
         if figure.basis != "stated" or figure.as_published is None:
             continue
+        unit = unit_in_name(pointer.rpartition("/")[2])
         for name, value in (("value", figure.value), ("low", figure.low), ("high", figure.high)):
-            if value is not None and not states(figure.as_published, value):
-                yield Problem(f"{pointer}/{name}", _not_printed(value, figure.as_published))
+            if value is not None and not states(figure.as_published, value, unit):
+                yield _not_printed(f"{pointer}/{name}", value, figure.as_published, unit)
 
 
 @rule("P103", "digits-not-as-published", severity="warning")
@@ -177,9 +185,19 @@ def limit_not_as_published(record: Benchmark) -> Iterator[Problem]:
         ("/system/host_memory_gib", system.host_memory_gib, system.host_memory_as_published),
         ("/model/weights_gb", model.weights_gb, model.weights_as_published),
     ):
-        if value is not None and text is not None and not states(text, value):
-            yield Problem(at, _not_printed(value, text))
+        unit = unit_in_name(at)
+        if value is not None and text is not None and not states(text, value, unit):
+            yield _not_printed(at, value, text, unit)
 
 
-def _not_printed(value: Decimal, text: str) -> str:
-    return f"{value:f} is not a number of {text!r}: correct the one that differs from the source, or say `basis: derived`"
+def _not_printed(at: str, value: Decimal, text: str, unit: str) -> Problem:
+    """Say that a value is not what its source prints, and whether that is for its unit alone."""
+    printed = in_unit(text, value, unit)
+    if printed is not None:
+        name = {"ratio": "a share of 1", "count": "the number in full"}.get(unit, unit)
+        message = (
+            f"{value:f} is in {printed[0]}, as {text!r} prints it; expected {name}: write {printed[1]:f}"
+        )
+        return Problem(at, message, suggestion=f"{printed[1]:f}")
+    message = f"{value:f} is not a number of {text!r}: correct the one that differs from the source, or say `basis: derived`"
+    return Problem(at, message)

@@ -48,6 +48,9 @@ _DENSE: Final = (
     _kind("an NVIDIA API key", "nvapi-", r"\bnvapi-[A-Za-z0-9_-]{20,}"),
     _kind("an API key", "gsk_ xai- r8_", r"\b(?:gsk_|xai-|r8_)(?=[A-Za-z]*\d)[A-Za-z0-9]{30,}"),
     _kind("a package registry token", "npm_ pypi-", r"\b(?:npm_|pypi-)(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{30,}"),
+    _kind("a container registry token", "dckr_pat_", r"\bdckr_pat_[A-Za-z0-9_-]{20,}"),
+    _kind("a Vault token", "hvs.", r"\bhvs\.[A-Za-z0-9_-]{24,}"),
+    _kind("a key of a private network", "tskey-", r"\btskey-[a-z]+-[A-Za-z0-9-]{16,}"),
     _kind("a storage key", "AccountKey=", r"AccountKey=([A-Za-z0-9+/]{40,}=*)"),
 )
 """Long words with capitals, which records hardly have otherwise."""
@@ -56,6 +59,11 @@ _OTHERS: Final = (
     _kind("a private key", "-----BEGIN", r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY"),
     _kind("a bearer token", "earer", r"(?i:bearer)\s+(?=[A-Za-z._~+/-]*\d)[A-Za-z0-9._~+/-]{16,}=*"),
     _kind("basic credentials", "asic", r"(?i:authorization)\W{1,4}[Bb]asic\s+[A-Za-z0-9+/]{8,}=*"),
+    _kind(
+        "a password on a command line",
+        "-u --user",
+        r"(?<!\S)(?:-u|--user)[ =][\"']?[^\s:\"'$]+:((?=[^\s\"']*[0-9])(?=[^\s\"']*[A-Za-z])[^\s\"'$]{6,})",
+    ),
     _kind("credentials in an address", "://", r"(?:://)([^\s/@:?#\"']+:[^\s/@?#\"']+)@"),
 )
 _NAMED: Final = tuple(

@@ -1,5 +1,6 @@
 """Rules about values: metrics that exist, numbers that can be, and ranges the right way round."""
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
@@ -318,10 +319,28 @@ def _ranges(
 
 
 def _unknown(at: str, metric: str) -> Problem:
+    meant = _LOOSE_WORDS.get(re.sub(r"[^a-z]", "", metric.casefold()))
+    if meant:
+        return Problem(
+            at, f"`{metric}` says neither whose nor which tokens; expected {meant}: choose by the formula"
+        )
     near = nearest(metric, METRICS)
     hint = (
         f": did you mean `{near}`?"
         if near
-        else f"; expected one of {', '.join(METRICS)}: choose by the formula"
+        else f"; expected one of {', '.join(METRICS)}: choose by the formula, as `kbtool explain METRIC` gives it"
     )
     return Problem(at, f"there is no metric `{metric}`{hint}", suggestion=near)
+
+
+_SPEEDS: Final = "`output_tok_s` (of all users), `tok_s_per_user` (of one), `total_tok_s` (input too) or `prefill_tok_s` (input alone)"
+_LATENCIES: Final = (
+    "`ttft_ms` (to the first token), `tpot_ms` (a token), `e2el_ms` (the whole request) or `itl_ms`"
+)
+_LOOSE_WORDS: Final = {
+    **dict.fromkeys(
+        ("throughput", "tps", "toks", "ts", "tokenspersecond", "tokenpersecond", "toksec", "speed"), _SPEEDS
+    ),
+    **dict.fromkeys(("latency", "delay", "responsetime"), _LATENCIES),
+}
+"""Words of sources that stand for more than one metric."""
