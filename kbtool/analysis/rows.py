@@ -42,7 +42,7 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
         "ref", "result", "metric", "value", "low", "high", "unit", "statistic", "qualifier", "as_published",
         "accelerator", "accelerator_count", "engine", "engine_version", "model", "tp", "instances", "concurrency",
         "input_tok", "input_nominal", "output_tok", "prompt_class", "prefix_cache", "measuring_path", "with",
-        "repeats", "standing", "status", "confidence", "measured_by", "source", "updated", "title",
+        "repeats", "sessions", "samples", "warnings", "standing", "status", "confidence", "measured_by", "source", "updated", "title",
     ),
     "accelerator": (
         "ref", "title", "vendor", "form", "memory_gb", "bandwidth_gb_s", "power_w", "status", "updated",
@@ -116,6 +116,9 @@ def _result_cells(result: Result) -> dict[str, Cell]:
         "measuring_path": at.measuring_path,
         "with": "; ".join(f"{setting.field}={setting.value}" for setting in result.with_) or None,
         "repeats": result.repeats,
+        "sessions": result.sessions,
+        "samples": result.samples,
+        "warnings": "; ".join(result.warnings) or None,
         "standing": result.standing,
         "source": result.evidence[0].source,
     }

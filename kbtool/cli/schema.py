@@ -18,17 +18,19 @@ def schema(
     ] = False,
     root: RootOption = None,
 ) -> None:
-    """Write `schema/<kind>.schema.json` from the record model, or check that they are current."""
+    """Write `schema/<kind>.schema.json` from the models of records and plans, or check that they are current."""
+    from kbtool.runner.plan import Plan
     from kbtool.schema import export
 
+    others = {"plan": Plan}
     project = find_root(root)
     if check:
-        stale = export.stale(project)
+        stale = export.stale(project, others)
         for name in stale:
             complain(f"{name} is not what the record model gives: run `kbtool schema` and commit the result")
         if stale:
             raise typer.Exit(ExitCode.FINDINGS)
         say("schema/ is current")
         return
-    for name in export.write(project):
+    for name in export.write(project, others):
         say(f"wrote {name}")

@@ -1,6 +1,8 @@
 """Benchmark records: one run, or one coherent set of runs, of one system under test."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from kbtool.schema.base import (
     Count,
@@ -33,6 +35,7 @@ from kbtool.vocab.terms import (
     Qualifier,
     RangeMeaning,
     Reproducibility,
+    RunWarning,
     SpecMethod,
     SpreadKind,
     Statistic,
@@ -42,6 +45,9 @@ __all__ = [
     "Artifact",
     "At",
     "Benchmark",
+    "Client",
+    "ClientError",
+    "Cliff",
     "Deployment",
     "EngineSetup",
     "InterconnectUse",
@@ -198,6 +204,26 @@ class Speculation(StrictModel):
     acceptance_qualifier: Qualifier | None = opt("Approximate, or a bound.")
 
 
+class ClientError(StrictModel):
+    """How far the client was off against a server whose true send times are known, at one number of streams."""
+
+    streams: Count = need("Streams at once.")
+    ttft_error_ratio: Number = need("Mean error of TTFT, signed, as a share of the true value.")
+    itl_error_ratio: Number = need("Mean error of the time per token, signed, as a share of the true value.")
+    step_gap_p99_error_ms: Number = need("99th percentile of the gap between steps, measured minus true, ms.")
+    throughput_ratio: Number = need("Tokens per second that the client counted, divided by what was sent.")
+    token_errors: Annotated[int, Field(ge=0)] = need("Requests whose token count was wrong.")
+
+
+class Client(StrictModel):
+    """The measuring instrument and its own error."""
+
+    name: Line = need("Program and version.")
+    clock: Literal["kernel", "user"] = need("Whether the kernel stamped what came in, or the program.")
+    calibrated: IsoDate | None = opt("Day on which its error was measured on this host.")
+    errors: Seq[ClientError] = seq("Its error by number of streams.")
+
+
 class Measured(StrictModel):
     """When and by whom."""
 
@@ -207,6 +233,7 @@ class Measured(StrictModel):
     valid_until: IsoDate | None = opt("Day on which the system stopped being as described.")
     tool: Line | None = opt("Client or benchmark program with version.")
     method: Short | None = opt("How it was measured, where no field says it.")
+    client: Client | None = opt("The measuring program and its own error.")
 
 
 class Reproducible(StrictModel):
@@ -288,6 +315,8 @@ class Result(StrictModel):
     qualifier: Qualifier | None = opt("Approximate, or a bound.")
     as_published: Line = need("The figure as the source prints it.")
     repeats: Count | None = opt("Runs behind the figure.")
+    sessions: Count | None = opt("Starts of the server that the runs are spread over.")
+    samples: Count | None = opt("Requests, or gaps between tokens, behind the statistic.")
     repeat_of: Slug | None = opt("The result that this one repeats under the same settings.")
     spread: Spread | None = opt("How far repeats differ.")
     at: At = need("Conditions.")
@@ -298,8 +327,21 @@ class Result(StrictModel):
         "stands", "Whether the figure still stands."
     )
     standing_reason: Short | None = opt("Why it is disputed or withdrawn.")
+    warnings: Seq[RunWarning] = seq(
+        "What a reader must know before using the figure; it travels with the number."
+    )
     evidence: Seq[Evidence] = need("Where the figure stands in its source.", min_length=1)
     note: Short | None = opt("What no field holds.")
+
+
+class Cliff(StrictModel):
+    """A drop of throughput at more users, far beyond the noise."""
+
+    metric: Line = need("Metric id.")
+    last_good: Count = need("Most users before the drop.")
+    first_bad: Count = need("Fewest users after it.")
+    ratio: Ratio = need("Value after it divided by the value before.")
+    suspected: Line | None = opt("Setting that the numbers point to, such as `serving.cuda_graph_max_batch`.")
 
 
 class SetupEvidence(StrictModel):
@@ -323,6 +365,7 @@ class Benchmark(Record):
     setup_evidence: Seq[SetupEvidence] = seq("Where the source states the setup.")
     headline: Slug = need("The result that stands for the record.")
     results: Seq[Result] = need("The measurements.", min_length=1, max_length=500)
+    cliffs: Seq[Cliff] = seq("Drops of throughput at more users.")
     artifacts: Seq[Artifact] = seq("Raw files kept beside the record.")
     comparison_class: Line | None = opt(
         "Results of a closed class compare only with one another, such as MLPerf."

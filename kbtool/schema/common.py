@@ -179,6 +179,8 @@ class Link(StrictModel):
     target: TargetRef = need("The other record, or one result of it.")
     result: Slug | None = opt("The result of this record that the relation is about.")
     ratio: Number | None = opt("For `replicates`: this value divided by the target's.")
+    ratio_low: Number | None = opt("Lower end of the 95 % interval of the ratio.")
+    ratio_high: Number | None = opt("Upper end of the 95 % interval of the ratio.")
     note: Short | None = opt("What a reader must know about the relation.")
 
 

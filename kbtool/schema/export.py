@@ -5,8 +5,9 @@ kbtool.  Equal models give equal bytes.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, get_args
 
 from pydantic import BaseModel
@@ -21,21 +22,22 @@ FOLDER: Final = "schema"
 SUFFIX: Final = ".schema.json"
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_VERSION_FIELDS: Final = ("schema_version", "plan_version")
 _MEANINGS: Final = {frozenset(words): words for words in DEFINITIONS.values()}
 
 
-def schema_for(kind: str) -> dict[str, Any]:
-    """Return the JSON Schema of one kind.
+def schema_for(kind: str, model: type[BaseModel] | None = None) -> dict[str, Any]:
+    """Return the JSON Schema of one kind, or of another model that has a version.
 
     Raises:
-        KeyError: there is no such kind.
+        KeyError: there is no such kind, and no model is given.
     """
-    model = MODELS[kind]
+    model = model or MODELS[kind]
     made = model.model_json_schema(by_alias=True)
     parts = {each.__name__: each for each in _models(model)}
     for name, part in {model.__name__: made, **made.get("$defs", {})}.items():
         _describe(part, parts[name])
-    version = model.model_fields["schema_version"].annotation
+    version = next(field.annotation for name, field in model.model_fields.items() if name in _VERSION_FIELDS)
     head = {
         "$schema": _DIALECT,
         "$id": f"urn:kbtool:schema:{_only_word(version)}:{kind}",
@@ -44,15 +46,20 @@ def schema_for(kind: str) -> dict[str, Any]:
     return {**head, **_refined(made)}
 
 
-def schema_text(kind: str) -> str:
-    """Return the content of the schema file of one kind."""
-    return json.dumps(schema_for(kind), indent=2, ensure_ascii=False) + "\n"
+def schema_text(kind: str, model: type[BaseModel] | None = None) -> str:
+    """Return the content of the schema file of one kind, or of another model."""
+    return json.dumps(schema_for(kind, model), indent=2, ensure_ascii=False) + "\n"
 
 
-def write(root: Path) -> list[str]:
-    """Write the schema files that are not current; return their names relative to the project root."""
-    changed = [name for name, text in _files() if _read(root / name) != text]
-    texts = dict(_files())
+def write(root: Path, others: Mapping[str, type[BaseModel]] = MappingProxyType({})) -> list[str]:
+    """Write the schema files that are not current; return their names relative to the project root.
+
+    Args:
+        root: The project root.
+        others: Models beside the records', by the name of their file, such as the plan's.
+    """
+    texts = dict(_files(others))
+    changed = [name for name, text in texts.items() if _read(root / name) != text]
     for name in changed:
         path = root / name
         path.parent.mkdir(exist_ok=True)
@@ -60,9 +67,9 @@ def write(root: Path) -> list[str]:
     return changed
 
 
-def stale(root: Path) -> list[str]:
+def stale(root: Path, others: Mapping[str, type[BaseModel]] = MappingProxyType({})) -> list[str]:
     """Return the schema files that are missing, differ from the models, or belong to no kind."""
-    texts = dict(_files())
+    texts = dict(_files(others))
     strangers = {
         f"{FOLDER}/{path.name}"
         for path in (root / FOLDER).glob(f"*{SUFFIX}")
@@ -71,9 +78,9 @@ def stale(root: Path) -> list[str]:
     return sorted(strangers | {name for name, text in texts.items() if _read(root / name) != text})
 
 
-def _files() -> Iterator[tuple[str, str]]:
-    for kind in MODELS:
-        yield f"{FOLDER}/{kind}{SUFFIX}", schema_text(kind)
+def _files(others: Mapping[str, type[BaseModel]]) -> Iterator[tuple[str, str]]:
+    for kind, model in {**MODELS, **others}.items():
+        yield f"{FOLDER}/{kind}{SUFFIX}", schema_text(kind, model)
 
 
 def _read(path: Path) -> str | None:

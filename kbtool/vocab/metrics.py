@@ -68,6 +68,23 @@ _ALL: Final = (
         "Non-streaming clients report end-to-end latency as TTFT.", plausible_max=Decimal(3_600_000),
     ),
     Metric(
+        "ttft_content_ms", "Time to first content token", "ms", "request", "none", "lower",
+        "request sent to first chunk with answer text, reasoning left out", "kbtool",
+        ("concurrency", "input_tok", "prefix_cache"),
+        "What a reader waits for; with a reasoning model far behind the TTFT.", plausible_max=Decimal(86_400_000),
+    ),
+    Metric(
+        "ttfb_ms", "Time to first byte", "ms", "request", "none", "lower",
+        "request sent to first byte of the response, headers included", "kbtool", ("concurrency", "input_tok"),
+        "Engines send headers or a role chunk before any token: this is no TTFT.", plausible_max=Decimal(3_600_000),
+    ),
+    Metric(
+        "connect_ms", "Time to connect", "ms", "request", "none", "lower",
+        "start of the connection to connection established, TLS included; before the request is sent", "kbtool", (),
+        "Inside TTFT for clients that start their clock before they connect.", zero_is_valid=True,
+        plausible_max=Decimal(600_000),
+    ),
+    Metric(
         "tpot_ms", "Time per output token (TPOT)", "ms", "request", "output", "lower",
         "(E2EL - TTFT) / (OSL - 1); undefined below 2 tokens", "vllm-bench", _LOAD,
         "Some tools divide the whole latency by OSL: that is normalized_tpot_ms here.",
@@ -89,6 +106,12 @@ _ALL: Final = (
         "Reported elsewhere as ITL, or divided by the acceptance length.", plausible_max=Decimal(60_000),
     ),
     Metric(
+        "step_gap_ms", "Gap between steps", "ms", "request", "none", "lower",
+        "time between successive arrivals of text of one request; chunks with one time are one arrival", "kbtool",
+        _LOAD, "Engines may send the tokens of one step as several chunks back to back.",
+        plausible_max=Decimal(3_600_000),
+    ),
+    Metric(
         "e2el_ms", "End-to-end latency (E2EL)", "ms", "request", "none", "lower",
         "request sent to last byte of the response", "vllm-bench", _LOAD,
         plausible_max=Decimal(86_400_000),
@@ -100,9 +123,21 @@ _ALL: Final = (
         plausible_max=Decimal(20_000),
     ),
     Metric(
+        "decode_tok_s_per_user", "Decode speed per user after the first step", "tok/s", "user", "output", "higher",
+        "(OSL - tokens of the first step) / (last step with tokens - first step with tokens)", "kbtool",
+        ("concurrency", "prompt_class"),
+        "1000 / TPOT takes all tokens of a first step but one for tokens decoded afterwards.",
+        plausible_max=Decimal(20_000),
+    ),
+    Metric(
         "output_tok_s", "Output throughput", "tok/s", "system", "output", "higher",
         "all output tokens / wall time, whole system", "vllm-bench", _LOAD,
         "Total throughput adds the input tokens; per-accelerator figures divide it.", plausible_max=_BILLION,
+    ),
+    Metric(
+        "steady_output_tok_s", "Output throughput at full concurrency", "tok/s", "system", "output", "higher",
+        "output tokens that arrived while the asked concurrency was reached / length of that time", "kbtool", _LOAD,
+        "Leaves ramp-up and the tail of stragglers out, which the whole-run figure holds.", plausible_max=_BILLION,
     ),
     Metric(
         "output_tok_s_per_instance", "Output throughput per instance", "tok/s", "instance", "output", "higher",
@@ -151,6 +186,40 @@ _ALL: Final = (
         "Meaningless without the SLOs.", zero_is_valid=True, plausible_max=_MILLION,
     ),
     Metric(
+        "achieved_concurrency", "Achieved concurrency", "count", "system", "none", "neither",
+        "time in flight summed over requests / wall time", "kbtool", (),
+        "A client that cannot keep up, or a tail of stragglers, lowers it below the concurrency asked for.",
+        plausible_max=_MILLION,
+    ),
+    Metric(
+        "send_late_ms", "Lateness of sending", "ms", "request", "none", "lower",
+        "time at which a request was sent - time at which the schedule wanted it", "kbtool", (),
+        "A client that sends late measures a lighter load than it says.", zero_is_valid=True,
+        plausible_max=Decimal(3_600_000),
+    ),
+    Metric(
+        "isl_tok", "Input length (ISL)", "tok", "request", "input", "neither",
+        "tokens of the rendered prompt, as the server counts", "kbtool", (),
+        "The length asked for is a condition; chat templates add to it.", plausible_max=_BILLION,
+    ),
+    Metric(
+        "osl_tok", "Output length (OSL)", "tok", "request", "output", "neither",
+        "tokens generated, reasoning included, as the server counts", "kbtool", (),
+        "The length asked for is a limit; a request may stop before.", plausible_max=_BILLION,
+    ),
+    Metric(
+        "reasoning_tok", "Reasoning tokens", "tok", "request", "output", "neither",
+        "tokens of the output that are reasoning, as the server counts", "kbtool", (),
+        "Part of the output length, and of its cost, without being part of the answer.", zero_is_valid=True,
+        plausible_max=_BILLION,
+    ),
+    Metric(
+        "cached_tok", "Cached input tokens", "tok", "request", "input", "neither",
+        "tokens of the prompt that the server took from its prefix cache, as it reports", "kbtool", (),
+        "Absent is not zero: many servers report them only when asked to.", zero_is_valid=True,
+        plausible_max=_BILLION,
+    ),
+    Metric(
         "acceptance_length", "Acceptance length", "tok/step", "model", "output", "higher",
         "tokens per verify step, bonus token included: 1 to draft tokens + 1", "genai-bounds",
         ("prompt_class",), "Some engines leave the bonus token out.", plausible_max=Decimal(64),
@@ -160,6 +229,12 @@ _ALL: Final = (
         "accepted draft tokens / drafted tokens", "genai-bounds", ("prompt_class",),
         "The share over all positions is not the chance of the first.", zero_is_valid=True,
         plausible_max=Decimal(1),
+    ),
+    Metric(
+        "tok_per_step", "Output tokens per step", "tok/step", "request", "output", "neither",
+        "OSL / arrivals of text; chunks with one time are one arrival", "kbtool", ("prompt_class",),
+        "Seen from the client: several steps that arrive together count as one, unlike in the acceptance length.",
+        plausible_max=_MILLION,
     ),
     Metric(
         "power_w", "Power per accelerator", "W", "accelerator", "none", "lower",

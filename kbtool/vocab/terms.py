@@ -7,6 +7,8 @@ holds the two equal.  What one engine or tool calls differently stays in quotes 
 
 from typing import Final, Literal, get_args
 
+from kbtool.vocab.warnings import WARNINGS
+
 __all__ = [
     "DEFINITIONS",
     "Basis",
@@ -24,6 +26,7 @@ __all__ = [
     "RangeMeaning",
     "Relation",
     "Reproducibility",
+    "RunWarning",
     "SourceKind",
     "SourceRole",
     "Sparsity",
@@ -48,7 +51,7 @@ SpreadKind = Literal["stdev", "ci95", "half_range", "relative_difference"]
 PromptClass = Literal[
     "prose", "code", "structured", "mixed", "random_tokens", "agent", "synthetic", "multimodal"
 ]
-CacheState = Literal["cold", "warm", "restart_warm", "contaminated", "off"]
+CacheState = Literal["cold", "warm", "restart_warm", "contaminated", "unproven", "off"]
 CacheProof = Literal["cached_tokens_zero", "unique_prompt", "cache_reset", "server_restart", "label_only"]
 MeasuringPath = Literal["on_host", "lan", "tunnel", "through_proxy", "internet"]
 Sparsity = Literal["dense", "sparse", "unstated"]
@@ -73,6 +76,14 @@ ClaimVerdict = Literal[
     "confirmed", "consistent", "qualified", "superseded", "inconsistent", "contradicted",
     "not_reproduced", "not_found", "unresolved",
 ]  # fmt: skip
+RunWarning = Literal[
+    "few_samples", "single_session", "wide_spread", "drift", "outliers", "unsteady", "errors", "retries",
+    "short_outputs", "queued", "graph_cliff", "client_bound", "sent_late", "user_clock", "uncalibrated", "clock_step",
+    "unproven_cold", "contaminated", "foreign_traffic", "unaccounted_tokens", "not_isolated", "throttled",
+    "power_capped", "telemetry_gap", "after_restart", "speed_only", "garbage_output", "not_repeatable",
+    "truncated_output",
+]  # fmt: skip
+"""The words of `kbtool.vocab.warnings.WarningCode`, for the models."""
 Disclosure = Literal["given", "omitted_by_source", "gap", "missing"]
 
 
@@ -160,6 +171,7 @@ DEFINITIONS: Final[dict[str, dict[str, str]]] = {
         "warm": "The prompt, or a prefix of it, was in the cache.",
         "restart_warm": "The server was restarted with a persisted cache.",
         "contaminated": "Labelled cold, but shown to have hit the cache.",
+        "unproven": "Meant to be cold, and nothing shows whether it was.",
         "off": "Prefix caching was disabled.",
     },
     "cache_proof": {
@@ -271,6 +283,7 @@ DEFINITIONS: Final[dict[str, dict[str, str]]] = {
         "not_found": "What it points at could not be found.",
         "unresolved": "Not settled by the evidence at hand.",
     },
+    "run_warning": {code.value: text.means for code, text in WARNINGS.items()},
     "disclosure": {
         "given": "The record has a value.",
         "omitted_by_source": "The source was searched and does not say.",

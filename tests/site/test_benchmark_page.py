@@ -1,8 +1,11 @@
 """What a reader finds on the page of a benchmark: the number with its conditions, its gaps, its provenance."""
 
+from decimal import Decimal
+
 import pytest
 
 from kbtool.schema import Benchmark
+from kbtool.schema.benchmark import Client, ClientError, Cliff
 from kbtool.site.views.base import Context
 from kbtool.site.views.benchmark import BenchmarkView, benchmark_view, results_view
 from kbtool.site.views.facts import Item
@@ -285,3 +288,43 @@ def test_a_reference_to_nowhere_is_text() -> None:
     assert page.facts[1].link == Context.link(context_of(record), "engines/nowhere")
     assert page.facts[1].link is not None
     assert page.facts[1].link[:2] == ("engines/nowhere", "")
+
+
+def test_what_was_measured_here_says_how_good_the_measurement_is() -> None:
+    """Warnings stand at the number and are explained, the client's own error at the measurement, cliffs at the results."""
+    record = rich()
+    result = record.results[0].model_copy(
+        update={"warnings": ("few_samples", "client_bound"), "repeats": 6, "sessions": 2, "samples": 480}
+    )
+    error = ClientError(
+        streams=64,
+        ttft_error_ratio=Decimal("0.008"),
+        itl_error_ratio=Decimal("-0.0002"),
+        step_gap_p99_error_ms=Decimal("0.03"),
+        throughput_ratio=Decimal(1),
+        token_errors=0,
+    )
+    client = Client(name="kbtool bench 1", clock="kernel", errors=(error,))
+    page = view(
+        results=(result, *record.results[1:]),
+        measured=record.measured.model_copy(update={"client": client}),
+        cliffs=(
+            Cliff(
+                metric="output_tok_s",
+                last_good=16,
+                first_bad=17,
+                ratio=Decimal("0.22"),
+                suspected="serving.cuda_graph_max_batch",
+            ),
+        ),
+    )
+    shown = next(each for table in page.results.tables for each in table.rows if each.warnings)
+    assert shown.warnings == ("few samples", "client bound")
+    assert shown.repeats.startswith("6 runs over 2 starts, 480 samples")
+    assert [each.label for each in page.results.warnings] == ["few samples", "client bound"]
+    assert page.results.cliffs[0].text == "best at 16 users or fewer, 0.22 of it at 17"
+    (measured,) = [each for each in page.measured if each.label == "Client"]
+    assert measured.notes[1:] == (
+        "not calibrated on this host",
+        "at 64 streams: TTFT +0.80 %, time per token -0.02 %, no wrong token count",
+    )

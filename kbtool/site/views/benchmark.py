@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import NamedTuple
 
 from kbtool.schema import Benchmark
-from kbtool.schema.benchmark import Artifact, Result
+from kbtool.schema.benchmark import Artifact, Client, Result
 from kbtool.site.columns import headline_of
 from kbtool.site.places import anchor_of, facet_slug
 from kbtool.site.views.base import Citations, Context, Link, citations_of
@@ -20,6 +21,7 @@ from kbtool.site.views.text import (
     counted,
     metric_of,
     one_line,
+    plural,
     result_quantity,
     statistic_words,
     what_it_counts,
@@ -218,6 +220,8 @@ def _measured(record: Benchmark) -> Iterator[Item]:
             days or measured.period or "",
             notes=(measured.period,) if days and measured.period else (),
         )
+    if measured.client is not None:
+        yield _client(measured.client)
     if reproducible.claimed is not None:
         yield Item("Source says reproducible", "yes" if reproducible.claimed else "no")
     if reproducible.assessed:
@@ -229,3 +233,26 @@ def _measured(record: Benchmark) -> Iterator[Item]:
     if reproducible.artifacts:
         found = {True: "found", False: "named, not found", None: "named"}[reproducible.artifacts_found]
         yield Item("Scripts and data", found, notes=reproducible.artifacts)
+
+
+def _client(client: Client) -> Item:
+    stamped = {"kernel": "the kernel stamps what arrives", "user": "the program stamps what it reads"}[
+        client.clock
+    ]
+    calibrated = (
+        f"its error was measured on {client.calibrated}"
+        if client.calibrated
+        else "not calibrated on this host"
+    )
+    errors = [
+        f"at {plural(each.streams, 'stream')}: TTFT {_signed(each.ttft_error_ratio)}, "
+        f"time per token {_signed(each.itl_error_ratio)}, "
+        f"{'no wrong token count' if not each.token_errors else plural(each.token_errors, 'wrong token count')}"
+        for each in client.errors
+    ]
+    return Item("Client", client.name, notes=(stamped, calibrated, *errors))
+
+
+def _signed(ratio: Decimal) -> str:
+    """Return a signed ratio as a percentage: `+0.3 %`."""
+    return f"{ratio * 100:+.2f} %"

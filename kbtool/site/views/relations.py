@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from kbtool.schema import Record
+from kbtool.schema.common import Link as RecordLink
 from kbtool.site.places import UP, result_place
 from kbtool.site.views.base import Context, Link
 from kbtool.site.views.text import one_line
@@ -74,7 +75,7 @@ def relations_of(record: Record, context: Context) -> tuple[RelationView, ...]:
 
 def _stated_here(record: Record) -> Iterator[tuple[str, str, str, str]]:
     for link in record.links:
-        ratio = f"ratio {link.ratio:f}" if link.ratio is not None else ""
+        ratio = _ratio(link) if link.ratio is not None else ""
         yield (
             _STATED_HERE[link.relation],
             link.target,
@@ -100,3 +101,9 @@ def _result_link(context: Context, ref: str, result: str) -> Link | None:
     if card is None or result not in card.results:
         return Link(result)
     return Link(result, UP + result_place(ref, card.results, result))
+
+
+def _ratio(link: RecordLink) -> str:
+    if link.ratio_low is None or link.ratio_high is None:
+        return f"ratio {link.ratio:f}"
+    return f"ratio {link.ratio:f}, 95 % interval {link.ratio_low:f} to {link.ratio_high:f}"

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from kbtool.schema import Benchmark
-from kbtool.schema.benchmark import Result, Spread
+from kbtool.schema.benchmark import Cliff, Result, Spread
 from kbtool.site.columns import results_in_order
 from kbtool.site.places import RESULTS_PER_PAGE, UP, anchor_of, pages_of, results_page
 from kbtool.site.views.base import Citations, Context, Link
 from kbtool.site.views.conditions import Condition, condition_title, conditions, is_asked
-from kbtool.site.views.facts import derivation_text, same_text
+from kbtool.site.views.facts import Item, derivation_text, same_text
 from kbtool.site.views.fields import field_label, setting_value
 from kbtool.site.views.pager import pager_links
 from kbtool.site.views.sweeps import Chart, charts_of
@@ -71,6 +71,8 @@ class ResultRow(NamedTuple):
     """`disputed` or `withdrawn`; empty for a figure that stands."""
     evidence: tuple[Link, ...]
     is_headline: bool
+    warnings: tuple[str, ...]
+    """What must be known before the figure is used, in a word or two each."""
 
 
 class ResultTable(NamedTuple):
@@ -102,6 +104,10 @@ class ResultsView:
     """Results of the record, on all pages."""
     parts: tuple[Link, ...]
     """The pages of the results, where there is more than one; this page without an address."""
+    warnings: tuple[Item, ...]
+    """The warnings on this page with what each means."""
+    cliffs: tuple[Item, ...]
+    """Drops of throughput at more users."""
 
 
 def results_of(record: Benchmark, context: Context, citations: Citations, number: int = 1) -> ResultsView:
@@ -126,7 +132,30 @@ def results_of(record: Benchmark, context: Context, citations: Citations, number
     def href_of(page: int) -> str:
         return f"{UP}{results_page(context.card.ref, page)}#Results"
 
-    return ResultsView(tuple(tables), len(ordered), pager_links(number, pages, href_of))
+    return ResultsView(
+        tables=tuple(tables),
+        count=len(ordered),
+        parts=pager_links(number, pages, href_of),
+        warnings=_warning_items(page),
+        cliffs=tuple([_cliff(each) for each in record.cliffs]) if number == 1 else (),
+    )
+
+
+def _warning_items(results: Sequence[Result]) -> tuple[Item, ...]:
+    found = {code for result in results for code in result.warnings}
+    return tuple(
+        [Item(words(code), text) for code, text in DEFINITIONS["run_warning"].items() if code in found]
+    )
+
+
+def _cliff(cliff: Cliff) -> Item:
+    metric = metric_of(cliff.metric)
+    fall = f"{counted(cliff.ratio)} of it at {counted(cliff.first_bad)}"
+    return Item(
+        metric.title if metric else cliff.metric,
+        f"best at {plural(cliff.last_good, 'user')} or fewer, {fall}",
+        notes=(f"the numbers point to {field_label(cliff.suspected)}",) if cliff.suspected else (),
+    )
 
 
 def _table(
@@ -213,6 +242,7 @@ def _row(record: Benchmark, result: Result, citations: Citations) -> ResultRow:
         standing="" if result.standing == "stands" else result.standing,
         evidence=citations.cite(result.evidence),
         is_headline=result.id == record.headline,
+        warnings=tuple([words(each) for each in result.warnings]),
     )
 
 
@@ -224,6 +254,10 @@ def _cell(key: str, condition: Condition | None, metric_id: str) -> ResultCell:
 
 def _repeats(result: Result) -> str:
     parts = [plural(result.repeats, "run")] if result.repeats else []
+    if (result.sessions or 1) > 1:
+        parts[-1:] = [f"{''.join(parts[-1:]) or 'runs'} over {result.sessions} starts"]
+    if result.samples:
+        parts.append(plural(result.samples, "sample"))
     if result.spread is not None:
         parts.append(_spread(result.spread))
     if result.repeat_of:
