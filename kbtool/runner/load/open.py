@@ -1,0 +1,101 @@
+"""Open loop: requests arrive at a rate, at random or evenly, whatever the server does."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kbtool.errors import UsageError
+from kbtool.runner.client.outgoing import Send
+from kbtool.runner.client.recorded import Recorded
+from kbtool.runner.load.build import RequestMaker
+from kbtool.runner.load.schedule import Due, Schedule
+from kbtool.runner.load.supply import Supply
+from kbtool.runner.load.work import NS_PER_S, WorkSpec
+from kbtool.runner.prompts import Draws
+
+__all__ = ["LEAD_NS", "OpenLoop", "OpenLoopSpec", "arrivals_ns"]
+
+LEAD_NS: Final = 100_000_000
+"""From the start of the exchange to that of the schedule: connections are opened meanwhile."""
+_MOST_REQUESTS: Final = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLoopSpec:
+    """Arrivals of one round."""
+
+    rate_req_s: float
+    duration_s: float
+    burstiness: float | None = 1.0
+    """Shape of the gamma distribution of the gaps: 1 is Poisson, below 1 burstier, above 1 steadier. None: evenly
+    spaced."""
+    max_in_flight: int = 1024
+
+
+def arrivals_ns(spec: OpenLoopSpec, draws: Draws) -> tuple[int, ...]:
+    """Return the times of arrival within the duration, in ns from its start.
+
+    Raises:
+        UsageError: A rate, duration or burstiness of nothing, or more requests than a round can hold.
+    """
+    even = spec.burstiness is None
+    if not (spec.rate_req_s > 0 and spec.duration_s > 0 and (even or (spec.burstiness or 0) > 0)):
+        raise UsageError(
+            f"open loop: rate {spec.rate_req_s}/s, duration {spec.duration_s} s, burstiness {spec.burstiness}; expected "
+            "each above 0"
+        )
+    if spec.rate_req_s * spec.duration_s > _MOST_REQUESTS:
+        raise UsageError(
+            f"open loop: {spec.rate_req_s}/s over {spec.duration_s} s; expected at most {_MOST_REQUESTS} requests a "
+            "round: shorten it"
+        )
+    found: list[int] = []
+    at_s = 0.0
+    while True:
+        if even:
+            at_s = len(found) / spec.rate_req_s
+        else:
+            gap = draws.exponential() if spec.burstiness == 1 else draws.gamma(spec.burstiness or 1.0)
+            at_s += gap / spec.rate_req_s
+        if at_s >= spec.duration_s:
+            return tuple(found)
+        found.append(round(at_s * NS_PER_S))
+
+
+class OpenLoop:
+    """Driver that sends each request when it is due."""
+
+    def __init__(self, work: WorkSpec, spec: OpenLoopSpec) -> None:
+        """Draw the arrivals and build the requests."""
+        arrivals = arrivals_ns(spec, Draws(work.seed, "arrivals", work.salt))
+        self._supply = Supply(RequestMaker(work), n=len(arrivals))
+        self._schedule = Schedule(
+            [Due(offset_ns) for offset_ns in arrivals], lambda _: self._supply.take(0), spec.max_in_flight
+        )
+
+    @property
+    def supply(self) -> Supply:
+        """Return where the requests come from: expected lengths, and what making them anew took."""
+        return self._supply
+
+    @property
+    def expected_tok(self) -> Mapping[str, int]:
+        """Return the prompt tokens that each request handed out should have, by id."""
+        return self._supply.expected_tok
+
+    @property
+    def n_held_back(self) -> int:
+        """Return how many requests the bound on those in flight delayed."""
+        return self._schedule.n_held_back
+
+    def begin(self, now_ns: int) -> Iterable[Send]:
+        """Return the first requests, with the times at which they are due."""
+        return self._schedule.begin(now_ns + LEAD_NS)
+
+    def ended(self, recorded: Recorded, now_ns: int) -> Iterable[Send]:
+        """Return the next request that fits under the bound."""
+        return self._schedule.ended(recorded, now_ns)
+
+    def stop(self, now_ns: int) -> bool:  # noqa: ARG002 - arrivals end by themselves
+        """Return False: requests arrive whatever happens."""
+        return False
