@@ -52,7 +52,9 @@ PromptClass = Literal[
     "prose", "code", "structured", "mixed", "random_tokens", "agent", "synthetic", "multimodal"
 ]
 CacheState = Literal["cold", "warm", "restart_warm", "contaminated", "unproven", "off"]
-CacheProof = Literal["cached_tokens_zero", "unique_prompt", "cache_reset", "server_restart", "label_only"]
+CacheProof = Literal[
+    "cached_tokens_zero", "template_tokens_only", "unique_prompt", "cache_reset", "server_restart", "label_only"
+]
 MeasuringPath = Literal["on_host", "lan", "tunnel", "through_proxy", "internet"]
 Sparsity = Literal["dense", "sparse", "unstated"]
 SpecMethod = Literal[
@@ -176,6 +178,7 @@ DEFINITIONS: Final[dict[str, dict[str, str]]] = {
     },
     "cache_proof": {
         "cached_tokens_zero": "The server reported zero cached tokens for the request.",
+        "template_tokens_only": "The server reused no more than the opening of the chat template, which all prompts share.",
         "unique_prompt": "Each prompt was unique from its first token on.",
         "cache_reset": "The cache was reset before and the effect was checked.",
         "server_restart": "The server was restarted with an empty cache.",

@@ -50,10 +50,8 @@ class CacheVerdict:
     proofs: tuple[CacheProof, ...] = ()
 
     @property
-    def record_state(self) -> CacheState | None:
-        """The word of a record's `prefix_cache`; None where nothing is proven."""
-        if self.state == "unproven":
-            return None
+    def record_state(self) -> CacheState:
+        """The word of a record's `prefix_cache`."""
         return "cold" if self.state == "proven_cold" else self.state
 
 
@@ -81,6 +79,8 @@ class RoundContext:
     """Whether no prompt shares its first token's block with any earlier one of this server session."""
     cache_reset_checked: bool = False
     """Whether the cache was emptied before, and the effect was seen."""
+    template_tok: int = 0
+    """Tokens of the chat template's opening, which all prompts share: as few cached ones show nothing."""
     server_restarted: bool = False
     """Whether the server was started again since these prompts were last sent."""
     slos: tuple[Slo, ...] = ()

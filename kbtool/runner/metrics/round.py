@@ -74,6 +74,7 @@ def _cache(ok: Sequence[RequestTrace], context: RoundContext) -> CacheVerdict:
         unique=context.prompts_unique,
         reset_checked=context.cache_reset_checked,
         restarted=context.server_restarted,
+        template_tok=context.template_tok,
     )
 
 

@@ -67,7 +67,14 @@ def test_cold_names_its_proofs() -> None:
 def test_record_says_cold_only_where_proven() -> None:
     """An unproven state is null in a record; all others are its words."""
     assert CacheVerdict("proven_cold").record_state == "cold"
-    assert CacheVerdict("unproven").record_state is None
+    assert CacheVerdict("unproven").record_state == "unproven"
     states: tuple[CacheVerdictState, ...] = ("contaminated", "warm", "restart_warm", "off")
     for state in states:
         assert CacheVerdict(state).record_state == state
+
+
+def test_tokens_of_the_chat_template_are_no_reuse() -> None:
+    """An engine that caches by the token reuses the template's opening of every prompt, and nothing else."""
+    verdict = cache_verdict([0, 4, 4], expected="cold", unique=True, template_tok=4)
+    assert verdict == CacheVerdict("proven_cold", ("template_tokens_only", "unique_prompt"))
+    assert cache_verdict([0, 5], expected="cold", unique=True, template_tok=4).state == "contaminated"
