@@ -1,0 +1,29 @@
+"""The error of the measuring client on this host, found against a server whose true send times are known.
+
+::
+
+    run        levels and checks        compare    traces against truth, pure
+    drive      one script, both sides   checks     hostile streams and their right reading
+    model      what was found, as a file
+"""
+
+from kbtool.runner.calibrate.model import (
+    Calibration,
+    Check,
+    Host,
+    LevelError,
+    read_calibration,
+    write_calibration,
+)
+from kbtool.runner.calibrate.run import DEFAULT_STREAMS, calibrate
+
+__all__ = [
+    "DEFAULT_STREAMS",
+    "Calibration",
+    "Check",
+    "Host",
+    "LevelError",
+    "calibrate",
+    "read_calibration",
+    "write_calibration",
+]
