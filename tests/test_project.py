@@ -272,7 +272,7 @@ def test_editors_find_the_schema_of_every_kind() -> None:
     }
     for kind, pattern in mapped.items():
         folder = kind if kind == "withdrawn" else f"{kind}s"
-        assert pattern == f"records/{folder}/**/*.yaml"
+        assert pattern == ("plans/*.yaml" if kind == "plan" else f"records/{folder}/**/*.yaml")
 
 
 def test_pre_commit_hooks_use_the_pinned_tools() -> None:

@@ -131,6 +131,8 @@ def _of_benchmark(record: Benchmark) -> Iterator[Lack]:
         yield Lack("not-looked-at", f"{field.path} is neither given nor listed: search the source for it")
     if record.confidence is None:
         yield Lack("no-confidence", "no confidence is stated: take the rubric's score, or say why another")
+    if record.measured.client is not None:
+        return  # the raw data of a run of the runner's own has places and no words
     for result in record.results:
         if result.basis == "stated" and all(each.quote is None for each in result.evidence):
             yield Lack(

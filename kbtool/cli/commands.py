@@ -3,6 +3,7 @@
 import typer
 
 from kbtool.cli import build, explain, find, fmt, lint, new, schema, show, why
+from kbtool.cli.bench.app import app as bench
 
 __all__ = ["register"]
 
@@ -23,3 +24,4 @@ def register(app: typer.Typer) -> None:
     app.command("schema", rich_help_panel=MAKING)(schema.schema)
     app.command("build", rich_help_panel=MAKING)(build.build)
     app.command("serve", rich_help_panel=MAKING)(build.serve)
+    app.add_typer(bench, name="bench", rich_help_panel=MAKING)

@@ -208,6 +208,7 @@ class ClientError(StrictModel):
     """How far the client was off against a server whose true send times are known, at one number of streams."""
 
     streams: Count = need("Streams at once.")
+    chunks: Line = need("Tokens in the chunks of the stream, such as `1` or `1-3-5-2-4`.")
     ttft_error_ratio: Number = need("Mean error of TTFT, signed, as a share of the true value.")
     itl_error_ratio: Number = need("Mean error of the time per token, signed, as a share of the true value.")
     step_gap_p99_error_ms: Number = need("99th percentile of the gap between steps, measured minus true, ms.")

@@ -115,3 +115,10 @@ def test_assess_of_an_unknown_record(tmp_path: Path) -> None:
     """The caller has resolved the name; what is not there is its mistake."""
     with pytest.raises(KeyError):
         assess(load(project(tmp_path, "{}\n")), "benchmarks/none")
+
+
+def test_raw_data_of_our_own_runner_needs_no_words() -> None:
+    """A figure of a measured run has a place in its raw data; there is nothing to quote."""
+    common = {"at": {"prompt_class": "prose", "measuring_path": "on_host"}, "repeats": 3}
+    measured = {"by": "operator", "day": "2026-11-30", "client": {"name": "kbtool bench", "clock": "kernel"}}
+    assert codes(review(), results=[plain_result(**common)], measured=measured) == []

@@ -298,6 +298,7 @@ def test_what_was_measured_here_says_how_good_the_measurement_is() -> None:
     )
     error = ClientError(
         streams=64,
+        chunks="1",
         ttft_error_ratio=Decimal("0.008"),
         itl_error_ratio=Decimal("-0.0002"),
         step_gap_p99_error_ms=Decimal("0.03"),
@@ -326,5 +327,5 @@ def test_what_was_measured_here_says_how_good_the_measurement_is() -> None:
     (measured,) = [each for each in page.measured if each.label == "Client"]
     assert measured.notes[1:] == (
         "not calibrated on this host",
-        "at 64 streams: TTFT +0.80 %, time per token -0.02 %, no wrong token count",
+        "at 64 streams of 1 tokens a chunk: TTFT +0.80 %, time per token -0.02 %, no wrong token count",
     )

@@ -7,7 +7,8 @@ from kbtool.lint.rule import Problem, rule
 from kbtool.schema import Benchmark
 from kbtool.schema.benchmark import Artifact
 
-_PACKED: Final = (".gz", ".xz", ".zst")
+_PACKED: Final = (".gz", ".tar", ".xz", ".zst")
+_COMPRESSED: Final = (".gz", ".xz", ".zst")
 _DATA: Final = (
     ".csv",
     ".json",
@@ -16,6 +17,7 @@ _DATA: Final = (
     ".md",
     ".parquet",
     ".prom",
+    ".tar",
     ".tsv",
     ".txt",
     ".yaml",
@@ -101,7 +103,7 @@ def artifact_not_data(record: Benchmark) -> Iterator[Problem]:
     """
     for index, artifact in enumerate(record.artifacts):
         name = artifact.path
-        for suffix in _PACKED:
+        for suffix in _COMPRESSED:
             name = name.removesuffix(suffix)
         if not name.endswith(_DATA):
             message = f"{artifact.path!r} is no data file; expected one of {' '.join(_DATA)}, packed or not: export it so"

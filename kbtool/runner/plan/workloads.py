@@ -111,7 +111,9 @@ class Conversation(_Workload):
     system_tok: Tokens = has_default(2048, "Tokens of the system prompt with its tools, the same for all.")
     turn_tok: Tokens = has_default(512, "Tokens that a user or a tool adds a turn.")
     output_tok: Tokens = has_default(256, "Tokens of an answer.")
-    think_s: Annotated[Number, Field(ge=0, le=3600)] = has_default(0, "Mean pause before the next turn.")
+    think_s: Annotated[Number, Field(ge=0, le=3600)] = has_default(
+        Decimal(0), "Mean pause before the next turn."
+    )
 
 
 class LongDecode(_Workload):

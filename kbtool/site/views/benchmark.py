@@ -245,7 +245,7 @@ def _client(client: Client) -> Item:
         else "not calibrated on this host"
     )
     errors = [
-        f"at {plural(each.streams, 'stream')}: TTFT {_signed(each.ttft_error_ratio)}, "
+        f"at {plural(each.streams, 'stream')} of {each.chunks} tokens a chunk: TTFT {_signed(each.ttft_error_ratio)}, "
         f"time per token {_signed(each.itl_error_ratio)}, "
         f"{'no wrong token count' if not each.token_errors else plural(each.token_errors, 'wrong token count')}"
         for each in client.errors

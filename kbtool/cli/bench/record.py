@@ -1,0 +1,218 @@
+"""`kbtool bench record | report | verify`: what came out of a run, and whether it is still what was sealed."""
+
+import json
+import shutil
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from kbtool.cli.bench.reading import RunArgument, open_run, read_run
+from kbtool.cli.bench.rows import print_rows
+from kbtool.cli.console import complain, find_root, say
+from kbtool.cli.options import RootOption
+from kbtool.errors import ExitCode, RecordError, UsageError
+
+if TYPE_CHECKING:
+    from kbtool.runner.results import Run
+    from kbtool.schema import Benchmark, Source
+    from kbtool.schema.benchmark import Artifact
+
+__all__ = ["publish", "record", "report", "verify"]
+
+LARGEST_BAG_BYTES: Final = 32 * 1024 * 1024
+"""A larger run is kept elsewhere; its manifest says what belongs to it."""
+
+
+def report(
+    folder: RunArgument,
+    *,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", help="Where the page goes; RUN/derived/report.html, if not given."),
+    ] = None,
+) -> None:
+    """Print what came out, and write one HTML page with plots and the raw data behind each."""
+    from kbtool.runner.report import html_report, rows_of
+
+    run = read_run(folder)
+    print_rows(rows_of(run))
+    path = html or folder / "derived" / "report.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(html_report(run, open_run(folder)))
+    say(f"wrote {path}")
+
+
+def record(
+    folder: RunArgument,
+    *,
+    name: Annotated[
+        str | None, typer.Option("--id", help="Id of the benchmark record; from plan and run, if not given.")
+    ] = None,
+    keep_raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw/--no-raw", help="Copy the run as one archive to raw/, where it is not too large."
+        ),
+    ] = True,
+    root: RootOption = None,
+) -> None:
+    """Write a benchmark and a source record of a complete run; they pass `kbtool lint` as they are."""
+    from kbtool.runner.emit import RecordGiven, records_of
+
+    project, run = find_root(root), read_run(folder)
+    manifest = (folder / "manifest.json").read_bytes()
+    source_id = _slug(f"run-{run.run_id}")
+    record_id = name or _slug(f"ev-{run.plan.id}-{run.run_id}")
+    artifacts = _keep(folder, project, source_id) if keep_raw else ()
+    given = RecordGiven(
+        today=_today(),
+        record_id=record_id,
+        source_id=source_id,
+        ledger_sha256=sha256(manifest).hexdigest(),
+        artifacts=artifacts,
+        targets=_targets(project, run),
+    )
+    made = records_of(run, given)
+    benchmark = _with_confidence(made.benchmark, run)
+    publish(project, benchmark, made.source)
+    say(
+        f"{len(benchmark.results)} results, {len(benchmark.gaps)} gaps; `kbtool why benchmarks/{record_id}` says what would raise it"
+    )
+
+
+def publish(project: Path, benchmark: "Benchmark", source: "Source") -> None:
+    """Write a benchmark and its source into the knowledge base, and lint what was written.
+
+    Raises:
+        typer.Exit: lint found an error; the files stay, so that they can be looked at.
+    """
+    paths = [
+        _write(project, "source", source.id, source),
+        _write(project, "benchmark", benchmark.id, benchmark),
+    ]
+    for path in paths:
+        say(f"wrote {path.relative_to(project)}")
+    if _lint(project, paths):
+        raise typer.Exit(ExitCode.FINDINGS)
+
+
+def verify(folder: RunArgument) -> None:
+    """Check that every sealed byte of a run is what it was, and that its figures can be computed anew."""
+    from kbtool.runner.folder import verify as check
+
+    found = check(folder)
+    for each in found:
+        complain(str(each))
+    if found:
+        raise typer.Exit(ExitCode.FINDINGS)
+    run = read_run(folder)
+    say(f"{folder}: every sealed file is what it was; {len(run.cells)} cells, figures computed anew")
+
+
+def _with_confidence(benchmark: "Benchmark", run: "Run") -> "Benchmark":
+    """Add what the published rubric says of the record."""
+    from kbtool.analysis.confidence import assess
+    from kbtool.schema.common import Confidence
+
+    found = assess(benchmark, run.plan.subject.interest)
+    said = Confidence(score=found.score, label=found.label, reasons=found.codes)
+    return benchmark.model_copy(update={"confidence": said})
+
+
+def _targets(project: Path, run: "Run") -> dict[str, Decimal]:
+    """Return the values of the results that the run measures again."""
+    if not run.plan.replicates:
+        return {}
+    from kbtool.schema import Benchmark
+    from kbtool.store import load
+
+    corpus = load(project)
+    found: dict[str, Decimal] = {}
+    for aim in run.plan.replicates:
+        ref, _, result_id = aim.target.partition("#")
+        target = corpus.get(ref)
+        if not isinstance(target, Benchmark):
+            raise RecordError(
+                f"the plan replicates {aim.target}, which is no benchmark of this knowledge base: correct the plan"
+            )
+        wanted = result_id or target.headline
+        value = next((each.value for each in target.results if each.id == wanted), None)
+        if value is not None:
+            found[aim.target] = value
+    return found
+
+
+def _keep(folder: Path, project: Path, source_id: str) -> "tuple[Artifact, ...]":
+    """Copy the run as one archive beside the records, and its manifest in any case."""
+    from kbtool.runner.folder import pack
+    from kbtool.schema.benchmark import Artifact
+
+    place = project / "raw" / source_id
+    place.mkdir(parents=True, exist_ok=True)
+    manifest = place / "manifest.json"
+    shutil.copyfile(folder / "manifest.json", manifest)
+    unpacked = sum(each["size_bytes"] for each in json.loads(manifest.read_bytes())["files"])
+    kept = [
+        Artifact(
+            path=manifest.relative_to(project).as_posix(),
+            sha256=sha256(manifest.read_bytes()).hexdigest(),
+            size_bytes=manifest.stat().st_size,
+            holds="Path, size and SHA-256 of every file of the run.",
+        )
+    ]
+    if unpacked > LARGEST_BAG_BYTES:
+        complain(
+            f"the run has {unpacked:,} bytes: only its manifest is kept in raw/; keep {folder} where readers find it"
+        )
+        return tuple(kept)
+    bag = place / "run.tar"
+    bag.unlink(missing_ok=True)
+    seal = pack(folder, bag)
+    kept.append(
+        Artifact(
+            path=bag.relative_to(project).as_posix(),
+            sha256=seal.sha256,
+            size_bytes=seal.size_bytes,
+            unpacked_bytes=unpacked,
+            holds="The run folder: plan, journal, environment, raw times of every chunk, telemetry.",
+        )
+    )
+    return tuple(kept)
+
+
+def _write(project: Path, kind: str, record_id: str, made: Any) -> Path:
+    from kbtool.store.atomic import write_atomic
+    from kbtool.store.dump import record_text
+
+    path = project / "records" / f"{kind}s" / f"{record_id}.yaml"
+    relative = path.relative_to(project).as_posix()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, record_text(made, kind, relative).encode())
+    return path
+
+
+def _lint(project: Path, paths: list[Path]) -> bool:
+    """Lint what was written; return whether anything is wrong with it."""
+    from kbtool.lint import run as lint
+
+    found = [each for each in lint(project, paths=paths).findings if each.severity != "info"]
+    for each in found:
+        complain(f"{each.path}:{each.line}: {each.severity} {each.code} {each.name}: {each.message}")
+    return any(each.severity == "error" for each in found)
+
+
+def _slug(text: str) -> str:
+    from kbtool.runner.emit.figures import slug
+
+    found = slug(text)
+    if len(found) > 100:
+        raise UsageError(f"{found} is too long for an id: give one with --id")
+    return found
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()

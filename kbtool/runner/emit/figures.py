@@ -1,0 +1,298 @@
+"""The results of a benchmark record, from the cells of a run: the figures that are published, and their conditions."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final, cast
+
+from kbtool.errors import RecordError
+from kbtool.runner.metrics import Measurement
+from kbtool.runner.plan import Plan
+from kbtool.runner.results import CellResult
+from kbtool.runner.stats import median, stdev
+from kbtool.schema.benchmark import At, Result, Setting, Slo, Spread
+from kbtool.schema.common import Evidence
+from kbtool.vocab.metrics import METRICS
+from kbtool.vocab.terms import MeasuringPath, RunWarning, Statistic
+from kbtool.vocab.units import format_number
+from kbtool.vocab.warnings import WarningCode
+
+__all__ = ["FAILED_RATIO", "headline_of", "results_of", "rounded"]
+
+FAILED_RATIO: Final = 0.02
+"""Share of failed requests above which a cell publishes nothing but that share."""
+MAX_RESULTS: Final = 220
+"""A result takes about 800 bytes of its record's file, which may have 256 KiB."""
+DIGITS: Final = 5
+"""Significant digits that are published; the raw data has all of them."""
+_CORE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    ("tok_s_per_user", ("p50", "mean")),
+    ("output_tok_s", ("median", "single")),
+    ("total_tok_s", ("median", "single")),
+    ("ttft_ms", ("p50", "mean")),
+    ("prefill_tok_s", ("mean",)),
+    ("goodput_req_s", ("median", "single")),
+    ("acceptance_length", ("median", "single", "mean")),
+    ("energy_j_per_tok", ("median", "single")),
+    ("error_ratio", ("single", "mean", "median")),
+)
+"""Metric and the statistics of which the first that there is gets published."""
+_TAILS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    ("ttft_ms", ("p90",)),
+    ("ttft_ms", ("p99", "max")),
+    # Means of a time and of its inverse are not inverse to one another, medians are.
+    ("tpot_ms", ("p50",)),
+    ("tpot_ms", ("p99",)),
+    ("itl_ms", ("p50",)),
+    ("itl_ms", ("p99", "max")),
+    ("step_gap_ms", ("p99", "max")),
+    ("e2el_ms", ("p50", "mean")),
+    ("req_s", ("median", "single")),
+    ("tok_s_per_accelerator", ("median", "single")),
+    ("acceptance_ratio", ("median", "single", "mean")),
+)
+_PREFILL: Final = (
+    ("prefill_tok_s", ("p50", "mean")),
+    ("ttft_ms", ("p50", "mean")),
+    ("ttft_ms", ("p99", "max")),
+    ("error_ratio", ("single",)),
+)
+"""Of prompts that are there to be read: what follows them is too short to time, and drafts on it say nothing."""
+_PREFERRED: Final = {
+    "single_stream": "tok_s_per_user",
+    "long_decode": "tok_s_per_user",
+    "prefill": "prefill_tok_s",
+}
+_FAILURES: Final = "error_ratio"
+
+
+@dataclass(frozen=True, slots=True)
+class _Stands:
+    """What stands beside every figure of a cell."""
+
+    at: At
+    changed: tuple[Setting, ...]
+    evidence: tuple[Evidence, ...]
+
+
+def results_of(cells: Sequence[CellResult], plan: Plan, source: str) -> tuple[Result, ...]:
+    """Return what is published of the cells; percentiles are left to the raw data where the record would overflow."""
+    found: tuple[Result, ...] = ()
+    for chosen in ((*_CORE, *_TAILS), _CORE, _CORE[:4]):
+        found = tuple(result for cell in cells for result in _of_cell(cell, chosen, plan, source))
+        if len(found) <= MAX_RESULTS:
+            return tuple(_with_repeats(found))
+    raise RecordError(
+        f"the run has {len(found)} figures; a record holds {MAX_RESULTS}: split the plan, and measure each part as a run"
+    )
+
+
+def _with_repeats(results: Sequence[Result]) -> Iterator[Result]:
+    """Name the first of results that measure one thing twice: two workloads of a plan may meet in one point."""
+    first: dict[tuple[object, ...], str] = {}
+    for each in results:
+        key = (each.metric, each.statistic, each.at.model_dump_json(), str(each.with_))
+        known = first.setdefault(key, each.id)
+        yield each if known == each.id else each.model_copy(update={"repeat_of": known})
+
+
+def headline_of(cells: Sequence[CellResult], results: Sequence[Result]) -> str:
+    """Return the id of the result that stands for the record: of the first workload, the best of its main metric."""
+    first = cells[0].cell
+    metric = _PREFERRED.get(first.kind, "output_tok_s")
+    names = {
+        f"{slug(cell.name)}-"
+        for cell in cells
+        if cell.cell.workload == first.workload and cell.setting is None
+    }
+    candidates = [
+        each
+        for each in results
+        if each.metric == metric
+        and each.value is not None
+        and any(each.id.startswith(name) for name in names)
+    ]
+    if not candidates:
+        return results[0].id
+    return max(candidates, key=lambda each: each.value or Decimal(0)).id
+
+
+def _of_cell(
+    cell: CellResult, chosen: Sequence[tuple[str, tuple[str, ...]]], plan: Plan, source: str
+) -> Iterator[Result]:
+    failed = cell.summary.measurement(_FAILURES, "single")
+    unusable = failed is not None and failed.value > FAILED_RATIO
+    changed = () if cell.setting is None else (Setting(field=cell.setting, value=cell.value),)
+    stands = _Stands(_at(cell, plan), changed, _evidence(cell, source))
+    is_prefill = cell.cell.kind == "prefill"
+    for metric, statistics in _PREFILL if is_prefill else chosen:
+        if unusable and metric != _FAILURES:
+            continue
+        found = next(
+            (
+                each
+                for word in statistics
+                if (each := cell.summary.measurement(metric, cast("Statistic", word)))
+            ),
+            None,
+        )
+        if found is not None and _says_something(found):
+            yield _result(cell, found, stands)
+    if not unusable and not is_prefill:
+        yield from _from_rounds(cell, stands)
+
+
+def _says_something(found: Measurement) -> bool:
+    return METRICS[found.metric].zero_is_valid or found.value > 0
+
+
+def _result(cell: CellResult, found: Measurement, stands: _Stands) -> Result:
+    value = rounded(found.value)
+    low, high = _interval(found)
+    spread = rounded(found.spread_stdev) if found.spread_stdev else None
+    return Result(
+        id=slug(f"{cell.name}-{found.metric}-{found.statistic}"),
+        metric=found.metric,
+        value=value,
+        low=low,
+        high=high,
+        range_meaning=None if low is None else "ci95",
+        statistic=found.statistic,
+        as_published=published(value, found.metric, low, high),
+        repeats=found.n_rounds,
+        sessions=found.n_sessions,
+        samples=found.n_samples or None,
+        spread=None if spread is None else Spread(kind="stdev", value=spread),
+        at=stands.at,
+        with_=stands.changed,
+        evidence=stands.evidence,
+        warnings=warnings_of(found.warnings),
+    )
+
+
+def _interval(found: Measurement) -> tuple[Decimal | None, Decimal | None]:
+    """Return the ends of the interval; none where it reaches below 0 or above what can be: it says that nothing is known."""
+    if found.low is None or found.high is None or found.low <= 0:
+        return None, None
+    most = METRICS[found.metric].plausible_max
+    if most is not None and found.high > most:
+        return None, None
+    return rounded(found.low), rounded(found.high)
+
+
+def _from_rounds(cell: CellResult, stands: _Stands) -> Iterator[Result]:
+    """Yield what telemetry and server counters give for each round, as the median over the rounds."""
+    rounds = cell.rounds
+    energies = [each.note.energy for each in rounds if each.note.energy is not None]
+    speculation = [each.speculation for each in rounds if each.speculation.state == "enabled"]
+    has_own = cell.summary.measurement("acceptance_length", "mean") or cell.summary.measurement(
+        "acceptance_length", "median"
+    )
+    values = {
+        "power_w": [each.mean_power_w for each in energies],
+        "utilization_ratio": [each.utilization_ratio for each in energies],
+        "acceptance_length": [] if has_own else [each.acceptance_length for each in speculation],
+    }
+    for metric, found in values.items():
+        known = [each for each in found if each is not None]
+        if len(known) == len(rounds) and known:
+            yield _round_result(cell, metric, known, stands)
+
+
+def _round_result(cell: CellResult, metric: str, values: Sequence[float], stands: _Stands) -> Result:
+    value = rounded(median(values))
+    deviation = stdev(values)
+    spread = rounded(deviation) if deviation else None
+    interval = (
+        "each measured round, first request to last byte"
+        if "interval" in METRICS[metric].conditions
+        else None
+    )
+    return Result(
+        id=slug(f"{cell.name}-{metric}"),
+        metric=metric,
+        value=value,
+        statistic="median" if len(values) > 1 else "single",
+        as_published=published(value, metric),
+        repeats=len(values),
+        sessions=cell.summary.n_sessions,
+        spread=None if spread is None else Spread(kind="stdev", value=spread),
+        at=stands.at.model_copy(update={"interval": interval}),
+        with_=stands.changed,
+        evidence=stands.evidence,
+        warnings=warnings_of(cell.summary.warnings),
+    )
+
+
+def _at(cell: CellResult, plan: Plan) -> At:
+    load, summary = cell.cell, cell.summary
+    totals = [each.figures.totals for each in cell.rounds]
+    ok = sum(each.figures.n_ok for each in cell.rounds)
+    state = summary.cache.state
+    prompt_class = None if load.trace_path else load.prompt_class
+    return At(
+        concurrency=None if load.kind in {"rate", "replay"} else load.streams,
+        request_rate_req_s=None if load.rate_req_s is None else rounded(load.rate_req_s),
+        input_tok=round(sum(each.input_tok for each in totals) / ok) if ok else None,
+        output_tok=round(sum(each.output_tok for each in totals) / ok) if ok else None,
+        prompt_class=cast("Any", prompt_class or "mixed"),
+        prompt_as_published="lengths and times of a recorded trace" if load.trace_path else None,
+        temperature=rounded(load.temperature),
+        prefix_cache="cold" if state == "proven_cold" else cast("Any", state),
+        cache_proof=summary.cache.proofs,
+        measuring_path=_path(cell, plan),
+        instances=1 if load.straight_to and len(plan.target.endpoints) != 1 else None,
+        slo=tuple(Slo(metric=metric, limit=rounded(limit)) for metric, limit in load.slo),
+        queued=True if WarningCode.QUEUED in summary.warnings else None,
+    )
+
+
+def _path(cell: CellResult, plan: Plan) -> MeasuringPath | None:
+    target = plan.target
+    if target.measuring_path is not None:
+        return target.measuring_path
+    if target.router is not None and cell.cell.straight_to is None:
+        return "through_proxy"
+    local = target.launch is not None or all(each.is_loopback for each in target.endpoints)
+    return "on_host" if local else None
+
+
+def _evidence(cell: CellResult, source: str) -> tuple[Evidence, ...]:
+    """Point at the raw tables of each visit."""
+    found = []
+    for visit in cell.visits:
+        numbers = [each.note.number for each in visit.rounds]
+        which = f"rounds {numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"round {numbers[0]}"
+        found.append(Evidence(source=source, locator=f"cells/{visit.key}, {which}"))
+    return tuple(found)
+
+
+def warnings_of(found: Sequence[WarningCode]) -> tuple[RunWarning, ...]:
+    """Return warnings as a record's words."""
+    return tuple(each.value for each in found)
+
+
+def rounded(value: float) -> Decimal:
+    """Return a figure with five significant digits, and no more than nine decimals."""
+    exact = Decimal(f"{value:.{DIGITS}g}")
+    text = format(exact, "f")
+    if "." in text:
+        whole, _, decimals = text.partition(".")
+        text = f"{whole}.{decimals[:9]}".rstrip("0").rstrip(".")
+    return Decimal(text)
+
+
+def published(value: Decimal, metric: str, low: Decimal | None = None, high: Decimal | None = None) -> str:
+    """Return a figure as the run's report prints it."""
+    unit = METRICS[metric].unit
+    text = format_number(value) if unit in {"ratio", "count"} else f"{format_number(value)} {unit}"
+    if low is None or high is None:
+        return text
+    return f"{text} (95 % interval {format_number(low)} to {format_number(high)})"
+
+
+def slug(text: str) -> str:
+    """Return a text as the id of a result."""
+    words = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    return words if words[:1].isalpha() else f"r-{words}"
