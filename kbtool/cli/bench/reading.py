@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kbtool.runner.folder import RunFolder
     from kbtool.runner.plan import Plan
     from kbtool.runner.results import Run
+    from kbtool.store.positions import Node
 
 __all__ = [
     "PlanArgument",
@@ -85,14 +86,24 @@ def read_plan(path: Path) -> ReadPlan:
 
 
 def _faults(path: Path, data: bytes, error: "ValidationError") -> Iterator[str]:
-    from kbtool.store.places import locate
+    from kbtool.store.places import key_place, place
+    from kbtool.store.yamlio import parse_with_positions
 
+    root = parse_with_positions(data)[1]
     for each in error.errors(include_url=False, include_context=False):
-        place = [part for part in each["loc"] if not _is_tag(part)]
-        pointer = "".join(f"/{part}" for part in place)
-        line, column, *_ = locate(data, pointer)
-        field = ".".join(str(part) for part in place) or "the plan"
-        yield f"{path}:{line}:{column}: {field}: {_said(each)}"
+        location = [part for part in each["loc"] if not _is_tag(part)]
+        where = (
+            key_place(_node(root, location)) if each["type"] == "extra_forbidden" else place(root, location)
+        )
+        field = ".".join(str(part) for part in location) or "the plan"
+        yield f"{path}:{where.line}:{where.column}: {field}: {_said(each)}"
+
+
+def _node(root: "Node", location: list[Any]) -> "Node":
+    node = root
+    for part in location:
+        node = node.child(part) or node
+    return node
 
 
 def _is_tag(part: Any) -> bool:
@@ -105,10 +116,26 @@ def _is_tag(part: Any) -> bool:
 def _said(fault: Any) -> str:
     message = str(fault["msg"]).removeprefix("Value error, ")
     if fault["type"] == "extra_forbidden":
-        return "there is no such key in a plan; `schema/plan.schema.json` has them all: correct or remove it"
+        near = _nearest_key(str(fault["loc"][-1]))
+        meant = (
+            f"did you mean `{near}`?"
+            if near
+            else "`schema/plan.schema.json` has them all: correct or remove it"
+        )
+        return f"there is no such key here; {meant}"
     if fault["type"] == "missing":
         return "is missing: add it"
     return message
+
+
+def _nearest_key(name: str) -> str | None:
+    """Return the key of a plan, at whatever place, that was meant."""
+    from kbtool.runner.plan import Plan
+    from kbtool.store.suggest import nearest
+
+    schema = Plan.model_json_schema()
+    parts = (schema, *schema["$defs"].values())
+    return nearest(name, sorted({key for part in parts for key in part.get("properties", {})}))
 
 
 def open_run(path: Path) -> "RunFolder":

@@ -127,6 +127,7 @@ def _targets(project: Path, run: "Run") -> dict[str, Decimal]:
     """Return the values of the results that the run measures again."""
     if not run.plan.replicates:
         return {}
+    from kbtool.runner.reproduce import target_value
     from kbtool.schema import Benchmark
     from kbtool.store import load
 
@@ -140,7 +141,8 @@ def _targets(project: Path, run: "Run") -> dict[str, Decimal]:
                 f"the plan replicates {aim.target}, which is no benchmark of this knowledge base: correct the plan"
             )
         wanted = result_id or target.headline
-        value = next((each.value for each in target.results if each.id == wanted), None)
+        result = next((each for each in target.results if each.id == wanted), None)
+        value = None if result is None else target_value(result)
         if value is not None:
             found[aim.target] = value
     return found

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final, cast
 
@@ -141,6 +141,8 @@ def _of_cell(
             yield _result(cell, found, stands)
     if not unusable and not is_prefill:
         yield from _from_rounds(cell, stands)
+    if not unusable and cell.cell.straight_to is None:
+        yield from _from_instances(cell, stands)
 
 
 def _says_something(found: Measurement) -> bool:
@@ -200,8 +202,37 @@ def _from_rounds(cell: CellResult, stands: _Stands) -> Iterator[Result]:
             yield _round_result(cell, metric, known, stands)
 
 
-def _round_result(cell: CellResult, metric: str, values: Sequence[float], stands: _Stands) -> Result:
-    value = rounded(median(values))
+def _from_instances(cell: CellResult, stands: _Stands) -> Iterator[Result]:
+    """Yield how a router spread the load, and what the second turn of a conversation found of the first."""
+    shares = [each.split.shares_ratio for each in cell.rounds if each.split is not None]
+    known = [tuple(each.values()) for each in shares if each is not None]
+    if known and len(known) == len(cell.rounds):
+        for statistic, pick in (("max", max), ("min", min)):
+            found = [pick(each) for each in known]
+            yield _round_result(
+                cell, "instance_share_ratio", found, stands, statistic=cast("Statistic", statistic)
+            )
+    second = [[turn for turn in each.turns if turn.turn == 2] for each in cell.rounds]
+    cached = [[turn.cached_tok for turn in each] for each in second]
+    told = [[tok for tok in each if tok is not None] for each in cached]
+    if all(told) and told == cached:
+        prompts = [turn.prompt_tok for each in second for turn in each]
+        at = stands.at.model_copy(update={"turn": 2, "input_tok": round(sum(prompts) / len(prompts))})
+        means = [sum(each) / len(each) for each in told]
+        yield _round_result(cell, "cached_tok", means, replace(stands, at=at), statistic="mean")
+
+
+def _round_result(
+    cell: CellResult,
+    metric: str,
+    values: Sequence[float],
+    stands: _Stands,
+    *,
+    statistic: Statistic | None = None,
+) -> Result:
+    """Return the median over the rounds of a figure that each round has; of extremes, the most or the least."""
+    pick = {"max": max, "min": min}.get(statistic or "", median)
+    value = rounded(pick(values))
     deviation = stdev(values)
     spread = rounded(deviation) if deviation else None
     interval = (
@@ -210,10 +241,10 @@ def _round_result(cell: CellResult, metric: str, values: Sequence[float], stands
         else None
     )
     return Result(
-        id=slug(f"{cell.name}-{metric}"),
+        id=slug(f"{cell.name}-{metric}{f'-{statistic}' if statistic else ''}"),
         metric=metric,
         value=value,
-        statistic="median" if len(values) > 1 else "single",
+        statistic=statistic or ("median" if len(values) > 1 else "single"),
         as_published=published(value, metric),
         repeats=len(values),
         sessions=cell.summary.n_sessions,

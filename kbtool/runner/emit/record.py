@@ -4,16 +4,17 @@ A pure function of the sealed run: equal runs give equal records. What could not
 the reason and the remedy; a measured run has no field that its source left out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
 from kbtool.errors import RecordError
-from kbtool.runner.emit.figures import headline_of, results_of, rounded
+from kbtool.runner.emit.figures import headline_of, results_of, rounded, slug
 from kbtool.runner.emit.gaps import gaps_of
 from kbtool.runner.emit.setup import Setup, setup_of
+from kbtool.runner.plan import Replicates
 from kbtool.runner.results import Run
 from kbtool.schema import Benchmark, Source
 from kbtool.schema.benchmark import (
@@ -26,6 +27,7 @@ from kbtool.schema.benchmark import (
     Measured,
     ModelSetup,
     Reproducible,
+    Result,
     Serving,
     SetupEvidence,
     Speculation,
@@ -225,18 +227,11 @@ def _suspected(last_good: int, setup: Setup) -> str | None:
     return None
 
 
-def _links(run: Run, given: RecordGiven, results: Any) -> Iterator[Link]:
+def _links(run: Run, given: RecordGiven, results: Sequence[Result]) -> Iterator[Link]:
     """Yield what this run replicates, with the ratio and its interval."""
     for aim in run.plan.replicates:
         theirs = (given.targets or {}).get(aim.target)
-        ours = next(
-            (
-                each
-                for each in results
-                if each.metric == aim.metric and each.id.startswith(f"{aim.workload}-") and not each.with_
-            ),
-            None,
-        )
+        ours = _aimed(run, aim, results)
         if theirs is None or ours is None or ours.value is None or not theirs:
             continue
         yield Link(
@@ -248,6 +243,19 @@ def _links(run: Run, given: RecordGiven, results: Any) -> Iterator[Link]:
             ratio_high=None if ours.high is None else rounded(float(ours.high / theirs)),
             note="; ".join(aim.open_points)[:SHORT] or None,
         )
+
+
+def _aimed(run: Run, aim: Replicates, results: Sequence[Result]) -> Result | None:
+    """Return the result that measures a target again; None where the plan has several cells that might be meant."""
+    cells = [
+        each
+        for each in run.cells
+        if each.cell.workload == aim.workload and each.setting is None and each.cell.straight_to is None
+    ]
+    if len(cells) != 1:
+        return None
+    start = slug(f"{cells[0].name}-{aim.metric}")
+    return next((each for each in results if each.metric == aim.metric and each.id.startswith(start)), None)
 
 
 def _source(run: Run, given: RecordGiven, day: date) -> Source:
