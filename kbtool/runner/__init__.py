@@ -5,14 +5,17 @@ that a better definition can be applied to an old run.  Needs the extra `kbtool[
 
 Parts, imports downwards::
 
-    session               a plan carried out: legs, cells, rounds; resume
-    doctor report emit    what is there; what came out; records of it
-    target                engines launched or attached, routers, processes and containers
-    load                  which request is sent when
-    engines               what each kind of server tells, and how it is asked
-    telemetry             accelerators and host, sampled apart from the load
-    client                requests on the wire and their times
-    metrics stats         raw times -> figures -> medians, intervals, warnings
-    folder                the run folder: journal, raw tables, seals
-    plan prompts trace    what is asked for, what is sent, what was seen
+    session                     a plan carried out: legs, cells, rounds; resumed where it was left
+    doctor audit                what is there before; whether the answers can be believed
+    emit report compare         records of what came out; the run for a reader; two runs side by side
+    reproduce                   a record as a plan
+    results                     a run read back, every figure computed anew
+    target                      engines launched or attached, routers, processes and containers
+    calibrate truth             the client's own error; the server whose true send times are known
+    engines telemetry load      what servers tell; accelerators and host; which request is sent when
+    client metrics folder       requests on the wire; raw times to figures; the run folder
+    plan prompts stats          what is asked for; what is sent; intervals, cliffs, comparisons
+    trace                       what one request looked like
+
+`kbtool.cli.bench` joins it with the knowledge base: it alone reads plans, writes records and lints them.
 """
