@@ -99,9 +99,11 @@ def commands_of(target: str) -> str:
     ).stdout
 
 
-def run_with_core_only(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a Python program in which only kbtool's core dependencies can be imported."""
-    core = closure(declared())
+def run_with_core_only(
+    program: str, *arguments: str, extras: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run a Python program in which only kbtool's core dependencies, and those of some extras, can be imported."""
+    core = closure(declared(*extras))
     blocked = {
         module
         for module, packages in importlib.metadata.packages_distributions().items()
@@ -179,6 +181,28 @@ def test_build_without_the_site_extra_says_what_to_install() -> None:
     assert result.returncode == 2, result.stdout + result.stderr
     assert "kbtool[site]" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_bench_without_the_runner_extra_says_what_to_install() -> None:
+    """`kbtool bench` without its packages is a usage error that names the extra, not a traceback."""
+    result = run_with_core_only(
+        "from kbtool.cli import main\nsys.argv[0] = 'kbtool'\nmain()",
+        "bench",
+        "plan",
+        "plans/concurrency.yaml",
+    )
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert "kbtool[runner]" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_bench_runs_without_the_site_extra() -> None:
+    """The runner stands alone: a box that measures needs no site."""
+    program = "from kbtool.cli import main\nsys.argv[0] = 'kbtool'\nmain()"
+    result = run_with_core_only(
+        program, "bench", "plan", "plans/concurrency.yaml", "--no-ask", extras=("runner",)
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_no_file_names_a_folder_of_this_machine() -> None:

@@ -14,9 +14,19 @@ _AFTER = "What came out"
 _OTHERS = "Other tools"
 
 
+_NEEDED = ("arro3.io", "orjson", "prometheus_client", "psutil", "pynvml")
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of the package that the module is in
+        return False
+
+
 def _needs_the_extra() -> None:
     """Measured records from a real engine: doctor, plan, run, report, record."""
-    if find_spec("arro3") is None or find_spec("psutil") is None:
+    if not all(map(_is_installed, _NEEDED)):
         raise UsageError("kbtool bench needs its extra: pip install 'kbtool[runner]'")
 
 

@@ -1,0 +1,176 @@
+"""`kbtool bench` as somebody types it: what it says to wrong input, and what a whole run leaves behind."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kbtool.cli.bench.app import app
+from kbtool.errors import ExitCode
+from kbtool.lint import check
+from tests.cli.conftest import Run
+from tests.fakes.engine import running
+from tests.fakes.script import Script
+
+VERBS = [
+    "doctor", "audit", "calibrate", "plan", "reproduce", "run", "resume", "report", "record", "compare", "verify",
+    "import", "crosscheck",
+]  # fmt: skip
+
+PLAN = """\
+plan_version: 1
+id: small
+title: A small run
+subject:
+  engine: engines/base-engine
+  model: models/base-model
+  accelerator: accelerators/base-accelerator
+  accelerator_count: 1
+target:
+  endpoints: [{{url: "{url}"}}]
+workloads:
+  - {{id: single, kind: single_stream, prompt_classes: [prose], input_tok: 200, output_tok: 16, requests: 3}}
+  - {{id: users, kind: concurrency, levels: [2], input_tok: 200, output_tok: 16, requests_per_stream: 3}}
+repeats: {{rounds: 3, max_rounds: 3, warm_up_rounds: 2}}
+deadlines: {{first_token_s: 5, progress_s: 5, request_s: 10}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep facts about this host out of the home folder."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """Return the address of a scripted engine."""
+    with running(Script()) as engine:
+        yield engine.url
+
+
+def plan_file(folder: Path, url: str = "http://127.0.0.1:9/v1", *, text: str = PLAN) -> str:
+    """Write a plan and return its path."""
+    path = folder / "plan.yaml"
+    path.write_text(text.format(url=url), encoding="utf-8")
+    return str(path)
+
+
+def test_verbs_are_those_of_the_documentation() -> None:
+    """Each has help that begins with what it does."""
+    assert [command.name for command in app.registered_commands] == VERBS
+    assert all(
+        ((command.callback and command.callback.__doc__) or "").strip() for command in app.registered_commands
+    )
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(kbtool: Run, verb: str) -> None:
+    """Asking for help is no error."""
+    assert kbtool("bench", verb, "--help").code == ExitCode.CLEAN
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("plan_version: 1", "plan_version: 2"), "plan.yaml:1:15: plan_version"),
+        (
+            ("title: A small run", "titel: A small run"),
+            "plan.yaml:3:1: titel: there is no such key here; did you mean `title`?",
+        ),
+        (("requests: 3}}\n  -", "requests: 0}}\n  -"), "plan.yaml:12:"),
+        (("id: small", "id: &a small"), "plan.yaml:2:"),
+        (('endpoints: [{{url: "{url}"}}]', "{{}}"), "attach to servers or start them"),
+    ],
+)
+def test_a_fault_of_a_plan_has_its_place_and_remedy(
+    kbtool: Run, project: Path, change: tuple[str, str], said: str
+) -> None:
+    """A plan is checked as strictly as a record, with line and column."""
+    path = plan_file(project, text=PLAN.replace(*change))
+    done = kbtool("bench", "plan", path, "--no-ask")
+    assert done.code == ExitCode.FINDINGS
+    assert said in done.err
+
+
+@pytest.mark.usefixtures("project")
+def test_what_is_not_there_is_a_wrong_use(kbtool: Run) -> None:
+    """A missing plan, a folder and a run that is none are told apart from findings."""
+    for arguments in (("plan", "no.yaml"), ("plan", "records"), ("import", "no.json")):
+        assert kbtool("bench", *arguments).code == ExitCode.USAGE
+    done = kbtool("bench", "report", "records")
+    assert done.code in {ExitCode.FINDINGS, ExitCode.USAGE}
+    assert "ledger.jsonl" in done.err
+
+
+def test_a_plan_lists_its_cells_and_refuses_what_cannot_work(kbtool: Run, project: Path, url: str) -> None:
+    """The server's context is asked for; a prompt beyond it is refused before anything is sent."""
+    done = kbtool("bench", "plan", plan_file(project, url))
+    assert done.code == ExitCode.CLEAN
+    assert "single-prose" in done.out
+    assert "users-c2" in done.out
+    long = PLAN.replace(
+        "input_tok: 200, output_tok: 16, requests: 3", "input_tok: 900000, output_tok: 16, requests: 3"
+    )
+    done = kbtool("bench", "plan", plan_file(project, url, text=long))
+    assert done.code == ExitCode.FINDINGS
+    assert "is over the" in done.err
+
+
+def test_the_doctor_says_what_a_record_would_lack(kbtool: Run, url: str) -> None:
+    """Every disclosure field is filled, or a gap with a remedy."""
+    done = kbtool("bench", "doctor", url)
+    assert done.code == ExitCode.CLEAN
+    assert "Engine version" in done.out
+    assert "fields would be filled" in done.out
+
+
+def test_from_a_plan_to_a_record_that_lints(kbtool: Run, project: Path, url: str) -> None:
+    """Run, verify, report and record need no hand edit, and what they write is clean."""
+    done = kbtool("bench", "run", plan_file(project, url), "--out", "runs")
+    assert done.code == ExitCode.CLEAN, done.err
+    (folder,) = (project / "runs").iterdir()
+    assert kbtool("bench", "verify", str(folder)).code == ExitCode.CLEAN
+    done = kbtool("bench", "report", str(folder))
+    assert done.code == ExitCode.CLEAN
+    assert (folder / "derived" / "report.html").read_bytes().startswith(b"<!doctype html>")
+    done = kbtool("bench", "record", str(folder), "--root", str(project))
+    assert done.code == ExitCode.CLEAN, done.err
+    assert [each for each in check(project) if each.severity != "info"] == []
+    written = next((project / "records" / "benchmarks").glob("ev-small-*.yaml")).read_text(encoding="utf-8")
+    assert "omitted_by_source" not in written
+    assert "gaps:" in written
+
+
+def test_two_runs_of_one_plan_can_be_compared(kbtool: Run, project: Path, url: str) -> None:
+    """The words and the data come from one object; a run is not compared with itself."""
+    for _ in range(2):
+        assert kbtool("bench", "run", plan_file(project, url), "--out", "runs").code == ExitCode.CLEAN
+    first, second = sorted((project / "runs").iterdir())
+    done = kbtool("bench", "compare", str(first), str(second), "--json")
+    assert done.code == ExitCode.CLEAN, done.err
+    found = json.loads(done.out)
+    assert len(found["compared"]) + len(found["refused"]) > 0
+    assert kbtool("bench", "compare", str(first), str(second)).code == ExitCode.CLEAN
+    assert "is given twice" in kbtool("bench", "compare", str(first), str(first)).err
+
+
+@pytest.mark.usefixtures("project")
+def test_reproduce_writes_a_plan_that_is_one(kbtool: Run) -> None:
+    """What the record leaves open is listed, and the plan can be checked."""
+    done = kbtool(
+        "bench", "reproduce", "base-benchmark", "--out", "again.yaml", "--url", "http://127.0.0.1:9/v1"
+    )
+    assert done.code == ExitCode.CLEAN, done.err
+    assert "open: " in done.out
+    assert kbtool("bench", "plan", "again.yaml", "--no-ask").code == ExitCode.CLEAN
+
+
+@pytest.mark.usefixtures("project")
+def test_a_record_that_is_none_gets_the_nearest_name(kbtool: Run) -> None:
+    """A slip of a letter is answered with what was meant."""
+    done = kbtool("bench", "reproduce", "base-benchmrk")
+    assert done.code == ExitCode.FINDINGS
+    assert "did you mean benchmarks/base-benchmark?" in done.err
