@@ -21,6 +21,8 @@ class ExitCode(IntEnum):
     FINDINGS = 1
     USAGE = 2
     BUG = 3
+    STORAGE = 74
+    """The disk did not take what was measured; the number is that of `sysexits.h`."""
     INTERRUPTED = 130
 
 

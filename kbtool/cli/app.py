@@ -15,7 +15,7 @@ __all__ = ["app", "run"]
 
 _EPILOG = (
     "Exit codes: 0 clean, 1 findings (an unreadable record is one), 2 wrong usage, "
-    "3 a bug in kbtool, 130 interrupted."
+    "3 a bug in kbtool, 74 the disk did not take a measurement, 130 interrupted."
 )
 
 app = typer.Typer(

@@ -53,7 +53,12 @@ PromptClass = Literal[
 ]
 CacheState = Literal["cold", "warm", "restart_warm", "contaminated", "unproven", "off"]
 CacheProof = Literal[
-    "cached_tokens_zero", "template_tokens_only", "unique_prompt", "cache_reset", "server_restart", "label_only"
+    "cached_tokens_zero",
+    "template_tokens_only",
+    "unique_prompt",
+    "cache_reset",
+    "server_restart",
+    "label_only",
 ]
 MeasuringPath = Literal["on_host", "lan", "tunnel", "through_proxy", "internet"]
 Sparsity = Literal["dense", "sparse", "unstated"]
@@ -80,7 +85,7 @@ ClaimVerdict = Literal[
 ]  # fmt: skip
 RunWarning = Literal[
     "few_samples", "single_session", "wide_spread", "drift", "outliers", "unsteady", "errors", "retries",
-    "short_outputs", "queued", "graph_cliff", "client_bound", "sent_late", "user_clock", "uncalibrated", "clock_step",
+    "length_off", "short_outputs", "queued", "graph_cliff", "client_bound", "sent_late", "user_clock", "uncalibrated", "clock_step",
     "unproven_cold", "contaminated", "foreign_traffic", "unaccounted_tokens", "not_isolated", "throttled",
     "power_capped", "telemetry_gap", "after_restart", "speed_only", "garbage_output", "not_repeatable",
     "truncated_output",

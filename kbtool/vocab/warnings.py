@@ -22,6 +22,7 @@ class WarningCode(StrEnum):
     UNSTEADY = "unsteady"
     ERRORS = "errors"
     RETRIES = "retries"
+    LENGTH_OFF = "length_off"
     SHORT_OUTPUTS = "short_outputs"
     QUEUED = "queued"
     GRAPH_CLIFF = "graph_cliff"
@@ -87,6 +88,10 @@ WARNINGS: Final[dict[WarningCode, WarningText]] = {
     WarningCode.RETRIES: WarningText(
         "Some connections failed before a byte was sent and were made again.",
         "Look at the server's listen queue and the path to it.",
+    ),
+    WarningCode.LENGTH_OFF: WarningText(
+        "Prompts are more than 2 % longer or shorter than the plan asked for; the record gives the length that was counted.",
+        "Ask for longer prompts, which are matched more closely, or take the counted length for what was measured.",
     ),
     WarningCode.SHORT_OUTPUTS: WarningText(
         "Answers ended before the length asked for: fewer tokens decoded, at shorter contexts.",

@@ -41,6 +41,9 @@ def audit(
     users: Annotated[int, typer.Option("--users", min=2, help="Requests at once under load.")] = 8,
     prompts: Annotated[int, typer.Option("--prompts", min=5, help="Different prompts of a batch.")] = 8,
     output_tok: Annotated[int, typer.Option("--output-tok", min=16, help="Tokens of a timed answer.")] = 64,
+    logs: Annotated[
+        Path | None, typer.Option("--logs", help="Folder that keeps the logs of launched servers.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print data.")] = False,
 ) -> None:
     """Audit a server as MLPerf's compliance tests do: cached answers, true lengths, one model, text with sense.
@@ -52,7 +55,7 @@ def audit(
 
     audits = _chosen(only or [])
     what = target if "://" in target else read_plan(Path(target)).plan
-    with _alone(what), opened(what, model=model, tell=complain) as up:
+    with _alone(what), opened(what, model=model, log_dir=logs, tell=complain) as up:
         spec = AuditSpec(
             api=up.api,
             audits=audits,

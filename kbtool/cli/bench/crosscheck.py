@@ -19,12 +19,29 @@ _PUBLISHED = frozenset(
 
 
 def compare_with(
-    run: "Run", tool: str, url: str, wanted: str | None, *, scratch: Path, run_peer: RunPeer
+    run: "Run",
+    tool: str,
+    url: str,
+    wanted: str | None,
+    *,
+    scratch: Path,
+    run_peer: RunPeer,
+    tokenizer: str | None = None,
 ) -> "tuple[tuple[Compared, ...], Imported]":
     """Run an installed load tool at the load of one cell, and compare its figures with ours.
 
+    Args:
+        run: The run.
+        tool: Id of the load tool.
+        url: Address of the server, with `/v1` or without.
+        wanted: Name of the cell; None for the first closed loop.
+        scratch: Empty folder for what the tool writes.
+        run_peer: Starts the tool.
+        tokenizer: Folder or name of the tokenizer that the tool makes its prompts with; None for the folder that the
+            server loads its model from, where that is on this machine.
+
     Raises:
-        UsageError: there is no such cell, or the tool is not installed.
+        UsageError: there is no such cell, the server does not answer, or the tool is not installed.
         IngestError: the tool left no result that can be read.
     """
     from kbtool.ingest import Job, compare, crosscheck, installed
@@ -37,14 +54,16 @@ def compare_with(
     if not installed(one, run=run_peer):
         raise UsageError(f"{tool} is not installed here: install it, or name another load tool")
     load = cell.cell
+    model, root = _served(url)
     job = Job(
         base_url=url.rstrip("/").removesuffix("/v1"),
-        model=cell.visits[0].note.model,
+        model=model,
         concurrency=load.streams,
         requests=load.requests,
         input_tok=load.input_tok,
         output_tok=load.output_tok,
         folder=scratch,
+        tokenizer=tokenizer or _local_tokenizer(root),
     )
     imported = crosscheck(one, job, run_peer)
     ours = [
@@ -59,6 +78,32 @@ def compare_with(
         if each.metric in _PUBLISHED
     ]
     return compare(ours, imported, concurrency=load.streams), imported
+
+
+def _served(url: str) -> tuple[str, str | None]:
+    """Return the name that the server gives its model now, and the folder that it loaded it from.
+
+    The name in the run is another one where the runner had launched the server and made up a word.
+    """
+    from kbtool.runner.client.control import ControlError
+    from kbtool.runner.engines import adapter_for
+    from kbtool.runner.plan.target import EndpointPlan
+    from kbtool.runner.target.attach import endpoint_of
+
+    try:
+        identity = adapter_for("openai").identity(endpoint_of(EndpointPlan(url=url)))
+    except ControlError as error:
+        raise UsageError(f"{url} does not list its models: {error}: start the server again") from None
+    if not identity.served_models:
+        raise UsageError(f"{url} lists no model; expected the one that was measured: give its address")
+    return identity.served_models[0], identity.model_root
+
+
+def _local_tokenizer(root: str | None) -> str | None:
+    """Return the folder of a model if it holds a tokenizer that other tools can load."""
+    if root is None or not (Path(root) / "tokenizer.json").is_file():
+        return None
+    return root
 
 
 def _cell(run: "Run", wanted: str | None) -> "CellResult":

@@ -7,6 +7,7 @@ from kbtool.runner.metrics.figures import CacheVerdict, RoundContext, Window
 from kbtool.runner.metrics.occupancy import peak_in_flight
 from kbtool.runner.metrics.request import send_late_ms
 from kbtool.runner.metrics.throughput import UNCOUNTED
+from kbtool.runner.prompts import LENGTH_TOLERANCE_RATIO
 from kbtool.runner.stats.samples import mean
 from kbtool.runner.trace import ClockSource, Outcome, RequestTrace
 from kbtool.vocab.warnings import WarningCode, in_order
@@ -42,8 +43,18 @@ def _of_requests(traces: Sequence[RequestTrace], context: RoundContext) -> Itera
         yield WarningCode.RETRIES
     if any(each.clock is ClockSource.USER for each in ok):
         yield WarningCode.USER_CLOCK
+    if _off(ok, context):
+        yield WarningCode.LENGTH_OFF
     if _short(ok, context):
         yield WarningCode.SHORT_OUTPUTS
+
+
+def _off(ok: Sequence[RequestTrace], context: RoundContext) -> bool:
+    """Return whether prompts miss the length that the plan asks for; those of later turns have grown."""
+    counted = [float(each.usage.prompt_tok) for each in ok if each.usage is not None and each.turn == 1]
+    if not counted or not context.input_tok:
+        return False
+    return abs(mean(counted) / context.input_tok - 1) > LENGTH_TOLERANCE_RATIO
 
 
 def _short(ok: Sequence[RequestTrace], context: RoundContext) -> bool:

@@ -4,6 +4,7 @@ from kbtool.runner.prompts.conversation import ConversationSpec, first_messages,
 from kbtool.runner.prompts.draws import Draws
 from kbtool.runner.prompts.length import (
     DEFAULT_LENGTHS,
+    LENGTH_TOLERANCE_RATIO,
     LengthCheck,
     LengthError,
     LengthModel,
@@ -34,6 +35,7 @@ from kbtool.runner.prompts.salt import SALT_CHARS, salt_text
 
 __all__ = [
     "DEFAULT_LENGTHS",
+    "LENGTH_TOLERANCE_RATIO",
     "PROMPT_CLASSES",
     "SALT_CHARS",
     "TEXT_VERSION",

@@ -33,7 +33,7 @@ from kbtool.runner.plan import Plan
 from kbtool.runner.plan.cells import Cell
 from kbtool.runner.results.notes import CellNote, EndpointCounters, RoundNote
 from kbtool.runner.stats import Cliff, find_cliffs
-from kbtool.runner.target.topology import Split, TurnSeen, split
+from kbtool.runner.target.topology import AffinitySeen, Split, TurnSeen, affinity, split
 from kbtool.runner.trace import Outcome, RequestTrace
 from kbtool.vocab.warnings import WarningCode, in_order
 
@@ -43,6 +43,7 @@ __all__ = [
     "Run",
     "SweepCliff",
     "VisitResult",
+    "affinity_of",
     "load_run",
     "load_visit",
     "round_result",
@@ -237,6 +238,22 @@ def shares_of(rounds: Sequence[RoundResult]) -> tuple[tuple[str, int], ...]:
                 return ()
             total[name] = total.get(name, 0) + amount
     return tuple(total.items())
+
+
+def affinity_of(rounds: Sequence[RoundResult]) -> AffinitySeen:
+    """Return how many later turns found their own conversation's cache.
+
+    What first turns find already, such as a system prompt that all conversations share, lies on every instance and
+    shows nothing: it is taken off.
+    """
+    return affinity(turn for each in rounds for turn in _own(each.turns))
+
+
+def _own(turns: Sequence[TurnSeen]) -> Iterator[TurnSeen]:
+    shared_tok = max((each.cached_tok or 0 for each in turns if each.turn == 1), default=0)
+    for each in turns:
+        cached_tok = None if each.cached_tok is None else max(0, each.cached_tok - shared_tok)
+        yield replace(each, prompt_tok=each.prompt_tok - shared_tok, cached_tok=cached_tok)
 
 
 def _turns(note: RoundNote, traces: Sequence[RequestTrace]) -> Iterator[TurnSeen]:

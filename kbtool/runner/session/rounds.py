@@ -156,7 +156,8 @@ class RoundRunner:
             concurrency=load.concurrency,
             request_rate_req_s=cell.rate_req_s,
             prompt_class=None if cell.trace_path else cell.prompt_class,  # type: ignore[arg-type]  # a plan has those words alone
-            input_tok=cell.input_tok or None,
+            # Of a conversation only the system prompt has a length that was asked for.
+            input_tok=None if cell.turns > 1 else cell.input_tok or None,
             output_tok=cell.output_tok or None,
             running_limit=self.setting.running_limit,
             cache_expected=expects,

@@ -45,7 +45,7 @@ from kbtool.runner.session.rounds import AcceleratorFailedError, RoundFailedErro
 from kbtool.runner.session.single import Lengths, calibrated_lengths
 from kbtool.runner.session.visits import ROUND_FAILED, TARGET_LOST, TargetLostError, VisitRunner
 from kbtool.runner.session.watch import Watch, watching
-from kbtool.runner.session.work import Sender, prompt_classes
+from kbtool.runner.session.work import Sender, asked_lengths
 from kbtool.runner.target import TargetError
 from kbtool.runner.target.errors import EngineDiedError
 from kbtool.runner.telemetry import AcceleratorNames, Backend, HostFacts, Inventory
@@ -261,6 +261,8 @@ class Session:
             left = self._left(visits)
             if not left:
                 return
+            if self.interrupts() is not None:
+                raise StoppedError
             visit = left[0]
             self._cool(machine.watch)
             self.tell(VisitBegan(visit, len(self.visits)))
@@ -313,7 +315,7 @@ class Session:
                 up.asker,
                 up.running.measured,
                 up.model,
-                prompt_classes(cells_of(self.plan)),
+                asked_lengths(cells_of(self.plan)),
                 salt=self.folder.run_id,
                 most_tok=up.context_tok,
             )

@@ -1,7 +1,7 @@
 """One request at a time outside the rounds: a token for readiness, probes of prompt length, repeated prompts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final
 
@@ -34,11 +34,18 @@ from kbtool.runner.trace import Outcome, RequestTrace
 
 __all__ = ["Asker", "Lengths", "calibrated_lengths"]
 
-_PROBE_TOK: Final = (384, 1024)
-"""Lengths of the probes: fixed part and slope of the line are told apart from two lengths."""
+_PROBE_TOK: Final = 256
+"""Length of the first probe of a class, by the general rule: a strange vocabulary may make it four times as long."""
+_SHORTEST_PROBE_TOK: Final = 128
+_AGENT_PROBE_TOK: Final = 1100
+"""Of conversations, whose tools and rules alone have some hundred tokens."""
+_LONGEST_PROBE_TOK: Final = 8192
+_ROOM_TOK: Final = 64
+"""Of the context, for the answer to a probe."""
+_APART: Final = 2.0
+_EACH: Final = 2
+"""Probes of each length: single prompts are off by a percent or two, either way."""
 MOST_TEMPLATE_TOK: Final = 64
-_AGENT_PROBE_TOK: Final = (768, 2048)
-"""For conversations, whose tools and rules alone have some hundred tokens."""
 
 
 class _OneShot:
@@ -168,36 +175,78 @@ def calibrated_lengths(
     asker: Asker,
     endpoint: Endpoint,
     model: str,
-    classes: Sequence[PromptClass],
+    wanted: Mapping[PromptClass, Sequence[int]],
     *,
     salt: str,
     most_tok: int | None,
 ) -> Lengths:
     """Ask the server to count a few prompts of each class, and return how long ours have to be.
 
+    The first prompts are made by a general rule and may be far off; those that decide are made by what they showed,
+    at the lengths that the plan asks for.
+
+    Args:
+        asker: Sends the prompts.
+        endpoint: Where to.
+        model: Served model name.
+        wanted: Class -> the lengths that will be asked for, tokens.
+        salt: Makes the probes unique.
+        most_tok: The server's context, where it is known.
+
     Raises:
         LengthError: the server counts no prompt tokens, or counts that no tokenizer gives.
     """
     found: dict[PromptClass, LengthModel] = {}
     reused = [0]
-    for prompt_class in classes:
-        pairs = []
-        for target in _AGENT_PROBE_TOK if prompt_class == "agent" else _PROBE_TOK:
-            if most_tok is not None and target + 64 > most_tok:
-                continue
-            prompt = make_prompt(
-                PromptSpec(prompt_class, target, 1, f"{salt}/length/{prompt_class}/{target}")
-            )
-            trace = asker.ask(endpoint, model, prompt, output_tok=4)
-            if trace.usage is not None:
-                n_pieces = sum(count_pieces(each.content) for each in prompt.messages)
-                pairs.append((n_pieces, trace.usage.prompt_tok))
-                reused.append(trace.usage.cached_tok or 0)
-            elif trace.outcome not in {Outcome.OVER_CONTEXT, Outcome.NO_USAGE}:
-                raise LengthError(
-                    f"a probe of class {prompt_class} was answered with {trace.outcome}: {trace.detail}; expected an "
-                    "answer with a token count: run `kbtool bench doctor` on this server"
-                )
+    for prompt_class, lengths in wanted.items():
+        probes = _Probes(asker, endpoint, model, prompt_class, f"{salt}/length/{prompt_class}")
+        first = _AGENT_PROBE_TOK if prompt_class == "agent" else _PROBE_TOK
+        guess = calibrate_ratio([probes.count(first, None)])
+        pairs = [
+            probes.count(each, guess) for each in _targets(lengths, first, most_tok) for _ in range(_EACH)
+        ]
         found[prompt_class] = calibrate_ratio(pairs)
+        reused += probes.reused
     # More than a template's opening is something else: a cache that matches what is not equal, or a liar.
     return Lengths(found, max(reused) if max(reused) <= MOST_TEMPLATE_TOK else 0)
+
+
+def _targets(lengths: Sequence[int], at_least: int, most_tok: int | None) -> tuple[int, ...]:
+    """Return the lengths to probe: shortest and longest that are asked for, within what is cheap and fits."""
+    most = min(_LONGEST_PROBE_TOK, (most_tok or _LONGEST_PROBE_TOK) - _ROOM_TOK)
+    least, longest = (min(max(each, at_least), most) for each in (min(lengths), max(lengths)))
+    # Fixed part and slope of the line are told apart from two lengths that differ.
+    return (least, longest) if longest >= _APART * least else (least, min(round(_APART * least), most))
+
+
+@dataclass(slots=True)
+class _Probes:
+    """Prompts of one class that the server counts."""
+
+    asker: Asker
+    endpoint: Endpoint
+    model: str
+    prompt_class: PromptClass
+    salt: str
+    reused: list[int] = field(default_factory=list)
+    _numbers: "count[int]" = field(default_factory=count)
+
+    def count(self, target_tok: int, lengths: LengthModel | None) -> tuple[int, int]:
+        """Return the pieces of a new prompt and the tokens that the server counted in it.
+
+        Raises:
+            LengthError: it gave no count.
+        """
+        ratio, fixed = (None, 0.0) if lengths is None else (lengths.tok_per_piece, lengths.fixed_tok)
+        spec = PromptSpec(
+            self.prompt_class, target_tok, 1, f"{self.salt}/{next(self._numbers)}", ratio, fixed
+        )
+        prompt = make_prompt(spec)
+        trace = self.asker.ask(self.endpoint, self.model, prompt, output_tok=4)
+        if trace.usage is None:
+            raise LengthError(
+                f"a probe of class {self.prompt_class} was answered with {trace.outcome}: {trace.detail}; expected an "
+                "answer with a token count: run `kbtool bench doctor` on this server"
+            )
+        self.reused.append(trace.usage.cached_tok or 0)
+        return sum(count_pieces(each.content) for each in prompt.messages), trace.usage.prompt_tok

@@ -12,8 +12,8 @@ from kbtool.runner.folder.entries import plain
 from kbtool.runner.metrics import RoundContext
 from kbtool.runner.plan import Plan
 from kbtool.runner.plan.cells import Visit, visit_key
-from kbtool.runner.prompts import PromptClass, PromptSpec, make_prompt
-from kbtool.runner.results.load import CELL_NOTE, RoundResult, VisitResult, load_visit, shares_of
+from kbtool.runner.prompts import LengthError, PromptClass, PromptSpec, make_prompt
+from kbtool.runner.results.load import CELL_NOTE, RoundResult, VisitResult, affinity_of, load_visit, shares_of
 from kbtool.runner.results.notes import CellNote, Phase, RoundNote, VisitNote
 from kbtool.runner.session.events import RoundDone, RoundRunning, Tell
 from kbtool.runner.session.rounds import RoundFailedError, RoundRunner
@@ -22,7 +22,6 @@ from kbtool.runner.session.watch import clock_mark
 from kbtool.runner.session.work import Sender, load_of
 from kbtool.runner.stats import extension
 from kbtool.runner.target import Fault, Running
-from kbtool.runner.target.topology import affinity
 from kbtool.runner.trace import RequestTrace
 
 __all__ = ["ROUND_FAILED", "TARGET_LOST", "TargetLostError", "VisitRunner"]
@@ -81,9 +80,15 @@ class VisitRunner:
             self._check_answers(visit, writer)
         except (RoundFailedError, TargetLostError) as error:
             faults = self.running.alive(self.ask)
-            writer.fail(TARGET_LOST if faults else ROUND_FAILED, str(error)[:2000])
-            if faults and not isinstance(error, TargetLostError):
-                raise TargetLostError(_said(faults)) from error
+            lost = bool(faults) or isinstance(error, TargetLostError)
+            said = (
+                f"{error}; {_said(faults)}"
+                if faults and not isinstance(error, TargetLostError)
+                else str(error)
+            )
+            writer.fail(TARGET_LOST if lost else ROUND_FAILED, said[:2000])
+            if lost and not isinstance(error, TargetLostError):
+                raise TargetLostError(said) from error
             raise
         if self.rounds.watch is not None:
             writer.write_table("telemetry", self.rounds.watch.table(start_ns, time.monotonic_ns()))
@@ -146,9 +151,12 @@ class VisitRunner:
 
     def _round(self, visit: Visit, writer: CellWriter, number: int, phase: Phase) -> RoundResult:
         endpoint = self._endpoint(visit)
-        load = load_of(
-            self.sender, visit.cell, endpoint, session=f"{visit.leg_number}-{writer.attempt}", number=number
-        )
+        session = f"{visit.leg_number}-{writer.attempt}"
+        try:
+            load = load_of(self.sender, visit.cell, endpoint, session=session, number=number)
+        except LengthError as error:
+            # How short a prompt can be depends on the model's vocabulary, which only the lengths measured here show.
+            raise RoundFailedError(str(error)) from error
 
         def progress(now: Progress) -> None:
             self.tell(RoundRunning(visit, phase, number, now))
@@ -204,7 +212,7 @@ class VisitRunner:
             ended,
             self.environment,
             shares=shares_of(rounds),
-            affinity_ratio=affinity(turn for each in rounds for turn in each.turns).kept_ratio,
+            affinity_ratio=affinity_of(rounds).kept_ratio,
         )
 
 

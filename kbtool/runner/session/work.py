@@ -32,7 +32,7 @@ from kbtool.runner.plan import Plan
 from kbtool.runner.plan.cells import Cell
 from kbtool.runner.prompts import LengthModel, PromptClass, read_trace, trace_lines
 
-__all__ = ["Load", "Sender", "load_of", "prompt_classes"]
+__all__ = ["Load", "Sender", "asked_lengths", "load_of"]
 
 
 class KnowsLengths(Protocol):
@@ -73,16 +73,18 @@ class Sender:
     lengths: Mapping[PromptClass, LengthModel]
 
 
+_UNKNOWN_TOK: Final = 1024
+"""Length to calibrate at where a recorded trace sets the lengths."""
 _OPEN: Final = frozenset({"rate", "replay"})
 
 
-def prompt_classes(cells: tuple[Cell, ...]) -> tuple[PromptClass, ...]:
-    """Return the classes of prompt that cells send, in a fixed order."""
-    found = {
-        cast("PromptClass", "synthetic" if cell.prompt_class == "mixed" else cell.prompt_class)
-        for cell in cells
-    }
-    return tuple(sorted(found))
+def asked_lengths(cells: tuple[Cell, ...]) -> dict[PromptClass, list[int]]:
+    """Return the prompt lengths that cells ask for, tokens, by class in a fixed order."""
+    found: dict[PromptClass, list[int]] = {}
+    for cell in cells:
+        prompt_class = cast("PromptClass", "synthetic" if cell.prompt_class == "mixed" else cell.prompt_class)
+        found.setdefault(prompt_class, []).append(cell.input_tok or _UNKNOWN_TOK)
+    return dict(sorted(found.items()))
 
 
 def load_of(sender: Sender, cell: Cell, endpoint: Endpoint, *, session: str, number: int) -> Load:

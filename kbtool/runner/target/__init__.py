@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from kbtool.runner.target.errors import TargetError
     from kbtool.runner.target.leftovers import Leftover, end_leftovers, find_leftovers
     from kbtool.runner.target.leg import LegSettings
-    from kbtool.runner.target.lock import BoxLock
     from kbtool.runner.target.ready import ready
     from kbtool.runner.target.running import Fault, FaultKind, Running
     from kbtool.runner.target.secrets import Secrets
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from kbtool.runner.target.topology import affinity, split
 
 __all__ = [
-    "BoxLock",
     "Fault",
     "FaultKind",
     "Leftover",
@@ -38,7 +36,6 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BoxLock": "lock",
     "Fault": "running",
     "FaultKind": "running",
     "Leftover": "leftovers",

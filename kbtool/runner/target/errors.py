@@ -8,14 +8,12 @@ The tree::
     |-- EngineDiedError        it ended before it answered
     |-- NotReadyError          no token within the deadline
     |-- NotOursError           another server answers than the one that was started
-    |-- LeftRunningError       something of ours could not be ended
-    `-- BoxBusyError           another run uses the same accelerators or the same server
+    `-- LeftRunningError       something of ours could not be ended
 """
 
 from kbtool.errors import KbtoolError
 
 __all__ = [
-    "BoxBusyError",
     "EngineDiedError",
     "LeftRunningError",
     "NotOursError",
@@ -52,7 +50,3 @@ class NotOursError(TargetError):
 
 class LeftRunningError(TargetError):
     """Something of ours could not be ended: it hangs in the kernel, or belongs to another user."""
-
-
-class BoxBusyError(TargetError):
-    """Another run uses the same accelerators or the same server."""

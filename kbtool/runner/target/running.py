@@ -253,11 +253,24 @@ class Running:
                     f"says that it started at {now.started_s}; it said {before.started_s} when it was ready",
                 )
             )
+        elif _born_again(before.incarnation, now.incarnation):
+            faults.append(
+                Fault(
+                    FaultKind.RESTARTED,
+                    part.name,
+                    f"names this start of it {now.incarnation!a:.100}; it said {before.incarnation!a:.100} when it was ready",
+                )
+            )
         return faults
 
 
 def _restarted(before_s: float | None, now_s: float | None) -> bool:
     return before_s is not None and now_s is not None and abs(before_s - now_s) > SAME_START_S
+
+
+def _born_again(before: str | None, now: str | None) -> bool:
+    """Return whether a server that names each of its starts now names another one."""
+    return before is not None and now is not None and before != now
 
 
 def _stop_into(ended: dict[str, Ended], part: Part, grace_s: float) -> None:

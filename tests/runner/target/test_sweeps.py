@@ -1,4 +1,4 @@
-"""Commands of sweeps, locks on the box, and what can be said of a router from counters."""
+"""Commands of sweeps, and what can be said of a router from counters."""
 
 import json
 import os
@@ -12,9 +12,8 @@ import pytest
 
 from kbtool.runner.engines.base import Counters, EngineAdapter, Observed, Trust
 from kbtool.runner.target.commands import SweepCommands, filled, unrestored
-from kbtool.runner.target.errors import BoxBusyError, StartError
+from kbtool.runner.target.errors import StartError
 from kbtool.runner.target.instances import Launched
-from kbtool.runner.target.lock import BoxLock, lock_names
 from kbtool.runner.target.ready import ready
 from kbtool.runner.target.secrets import HIDDEN, Secrets
 from kbtool.runner.target.start import start
@@ -142,68 +141,6 @@ def test_interrupted_run_puts_back_or_leaves_word(tmp_path: Path, number: signal
     with commands(tmp_path):
         pass
     assert file.read_text() == "300 600 "
-
-
-def test_second_run_on_the_same_accelerators_is_refused(tmp_path: Path) -> None:
-    """F21: a lock is held by one run, names its holder, and is free when that one ends."""
-    first = plan(instance(8000, accelerators=[0, 1]))
-    beside = plan(instance(8001, accelerators=[2, 3]))
-    whole = plan(instance(8002))
-    with BoxLock(lock_names(first.target), "first", tmp_path):
-        with BoxLock(lock_names(beside.target), "beside", tmp_path):
-            pass
-        with (
-            pytest.raises(BoxBusyError, match=rf"accelerator-1 is in use by 'run first, pid {os.getpid()}'"),
-            BoxLock(lock_names(plan(instance(8003, accelerators=[1])).target), "second", tmp_path),
-        ):
-            pass
-        with (
-            pytest.raises(BoxBusyError, match="box is in use"),
-            BoxLock(lock_names(whole.target), "whole", tmp_path),
-        ):
-            pass
-    with BoxLock(lock_names(whole.target), "whole", tmp_path):
-        pass
-
-
-def test_lock_is_freed_by_the_death_of_its_holder(tmp_path: Path) -> None:
-    """A holder that was killed keeps nothing."""
-    code = (
-        "import sys; from pathlib import Path; from kbtool.runner.target.lock import BoxLock\n"
-        "BoxLock((('box', True),), 'old', Path(sys.argv[1])).__enter__(); print('held', flush=True); sys.stdin.read()"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    ) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(BoxBusyError, match="run old"), BoxLock((("box", True),), "new", tmp_path):
-            pass
-        holder.kill()
-        holder.wait()
-    with BoxLock((("box", True),), "new", tmp_path):
-        pass
-
-
-def test_lock_is_not_taken_through_a_link(tmp_path: Path) -> None:
-    """A link that somebody put in the place of the lock leads nowhere."""
-    victim = tmp_path / "victim"
-    victim.write_text("precious")
-    (tmp_path / "kbtool-box.lock").symlink_to(victim)
-    with pytest.raises(OSError, match="symbolic"), BoxLock((("box", True),), "x", tmp_path):
-        pass
-    assert victim.read_text() == "precious"
-
-
-def test_attached_servers_are_locked_by_address() -> None:
-    """Two runs against one server disturb each other, wherever it is."""
-    target = plan(
-        endpoints=[{"url": "http://127.0.0.1:8000/v1"}, {"name": "b", "url": "http://[::1]:8001"}]
-    ).target
-    assert lock_names(target) == (("server-127.0.0.1-8000", True), ("server-__1-8001", True))
 
 
 def counters(requests: int | None, tokens: int | None = None) -> Counters:
