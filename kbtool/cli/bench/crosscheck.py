@@ -91,7 +91,13 @@ def _served(url: str) -> tuple[str, str | None]:
     from kbtool.runner.target.attach import endpoint_of
 
     try:
-        identity = adapter_for("openai").identity(endpoint_of(EndpointPlan(url=url)))
+        endpoint = endpoint_of(EndpointPlan(url=url))
+    except ValueError:
+        raise UsageError(
+            f"{url!r} is no address; expected such as http://127.0.0.1:8000: correct it"
+        ) from None
+    try:
+        identity = adapter_for("openai").identity(endpoint)
     except ControlError as error:
         raise UsageError(f"{url} does not list its models: {error}: start the server again") from None
     if not identity.served_models:

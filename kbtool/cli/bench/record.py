@@ -58,6 +58,9 @@ def record(
             "--raw/--no-raw", help="Copy the run as one archive to raw/, where it is not too large."
         ),
     ] = True,
+    llm_d: Annotated[
+        bool, typer.Option("--llm-d", help="Write llm-d Benchmark Reports to RUN/derived/llm-d/ as well.")
+    ] = False,
     root: RootOption = None,
 ) -> None:
     """Write a benchmark and a source record of a complete run; they pass `kbtool lint` as they are."""
@@ -79,9 +82,22 @@ def record(
     made = records_of(run, given)
     benchmark = _with_confidence(made.benchmark, run)
     publish(project, benchmark, made.source)
+    if llm_d:
+        _write_llm_d(benchmark, folder / "derived" / "llm-d")
     say(
         f"{len(benchmark.results)} results, {len(benchmark.gaps)} gaps; `kbtool why benchmarks/{record_id}` says what would raise it"
     )
+
+
+def _write_llm_d(benchmark: "Benchmark", place: Path) -> None:
+    """Write one llm-d Benchmark Report a load, and say what its schema has no place for."""
+    from kbtool.ingest import report_json, write_reports
+
+    place.mkdir(parents=True, exist_ok=True)
+    for number, made in enumerate(write_reports(benchmark), 1):
+        path = place / f"report-{number:02d}.json"
+        path.write_bytes(report_json(made))
+        say(f"wrote {path}, {len(made.not_written)} figures not in it")
 
 
 def publish(project: Path, benchmark: "Benchmark", source: "Source") -> None:
