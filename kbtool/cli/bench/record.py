@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
@@ -72,7 +72,8 @@ def record(
     record_id = name or _slug(f"ev-{run.plan.id}-{run.run_id}")
     artifacts = _keep(folder, project, source_id) if keep_raw else ()
     given = RecordGiven(
-        today=_today(),
+        # The day of the run, not of the command: one run gives one record, whenever it is written.
+        today=date.fromisoformat(run.facts["started"][:10]),
         record_id=record_id,
         source_id=source_id,
         ledger_sha256=sha256(manifest).hexdigest(),
@@ -230,7 +231,3 @@ def _slug(text: str) -> str:
     if len(found) > 100:
         raise UsageError(f"{found} is too long for an id: give one with --id")
     return found
-
-
-def _today() -> date:
-    return datetime.now(UTC).date()
