@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kbtool.runner.doctor.diagnosis import Access, FieldPlan, ServerReport, Shown
-from kbtool.runner.doctor.remedies import SUBJECT_FIELDS, remedy_for
+from kbtool.runner.engines.remedies import SUBJECT_FIELDS, remedy_for
 from kbtool.runner.engines.versions import is_development
 from kbtool.runner.plan import Plan
 from kbtool.runner.telemetry import CardFacts, HostFacts, Inventory

@@ -142,7 +142,7 @@ def _benchmark(run: Run, given: RecordGiven, setup: Setup, ref: str, day: date) 
         ),
         notes=run.plan.subject.notes,
     )
-    return made.model_copy(update={"gaps": gaps_of(made, setup)})
+    return made.model_copy(update={"gaps": gaps_of(made, setup.kind)})
 
 
 def _title(run: Run, setup: Setup) -> str:

@@ -63,6 +63,8 @@ class Setup:
     arguments: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, Any] = field(default_factory=dict)
     arguments_where: dict[str, str] = field(default_factory=dict)
+    kind: str = "openai"
+    """Kind of server."""
     read_from_engine: bool = False
     """Whether a setting was read from the running engine or its process."""
 
@@ -101,8 +103,8 @@ def _annotated(info: Any) -> Any:
 
 def setup_of(run: Run) -> Setup:
     """Return the setup of a run's base: servers first, then host and cards, then what the plan says."""
-    setup = Setup()
     name, leg = _base(run)
+    setup = Setup(kind=leg.get("kind", "openai"))
     place = f"environment/{name}.json"
     for each in leg.get("settings", ()):
         _setting(setup, each, place)

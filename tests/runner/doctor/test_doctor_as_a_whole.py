@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from kbtool.runner.doctor import Access, Severity, Shown
-from kbtool.runner.doctor.remedies import SUBJECT_FIELDS, remedy_for
 from kbtool.runner.doctor.traps import TRAPS, trap_remarks
+from kbtool.runner.engines.remedies import SUBJECT_FIELDS, remedy_for
 from kbtool.runner.plan import Subject
 from kbtool.runner.plan.check import remarks as plan_remarks
 from kbtool.runner.plan.target import EngineKind
