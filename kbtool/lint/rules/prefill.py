@@ -16,7 +16,7 @@ def prefill_not_cold(record: Benchmark) -> Iterator[Problem]:
     """Flag a prefill speed on a cache that held the prompt.
 
     The metric times the reading of a prompt. A warm cache skips what it seems to time, and the speed has no
-    bound. Report such a case as TTFT with `prefix_cache: warm`.
+    bound. Report such a case as TTFT with `prefix_cache: warm`. A figure that stands as withdrawn is left alone.
 
     Bad:
         results:
@@ -32,7 +32,9 @@ def prefill_not_cold(record: Benchmark) -> Iterator[Problem]:
     """
     for index, result in enumerate(record.results):
         state = result.at.prefix_cache
-        if result.metric == "prefill_tok_s" and state not in (None, "cold", "off"):
+        if result.standing == "withdrawn" or result.metric != "prefill_tok_s":
+            continue
+        if state not in (None, "cold", "unproven", "off"):
             message = (
                 f"a prefill speed on a {state} cache; expected cold or off: report it as ttft_ms instead"
             )

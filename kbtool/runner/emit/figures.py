@@ -137,12 +137,17 @@ def _of_cell(
             ),
             None,
         )
-        if found is not None and _says_something(found):
+        if found is not None and _says_something(found) and not _is_reuse(cell, metric):
             yield _result(cell, found, stands)
     if not unusable and not is_prefill:
         yield from _from_rounds(cell, stands)
     if not unusable and cell.cell.straight_to is None:
         yield from _from_instances(cell, stands)
+
+
+def _is_reuse(cell: CellResult, metric: str) -> bool:
+    """Return whether a prefill speed would time what the cache skipped."""
+    return metric == "prefill_tok_s" and cell.summary.cache.state in {"contaminated", "warm", "restart_warm"}
 
 
 def _says_something(found: Measurement) -> bool:
