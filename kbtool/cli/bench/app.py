@@ -40,9 +40,10 @@ app = typer.Typer(
 
 
 def _register() -> typer.Typer:
-    from kbtool.cli.bench import doctor, record, run, tools
+    from kbtool.cli.bench import audit, doctor, record, run, tools
 
     app.command("doctor", rich_help_panel=_BEFORE)(doctor.doctor)
+    app.command("audit", rich_help_panel=_BEFORE)(audit.audit)
     app.command("calibrate", rich_help_panel=_BEFORE)(tools.calibrate)
     app.command("plan", rich_help_panel=_BEFORE)(run.plan)
     app.command("reproduce", rich_help_panel=_BEFORE)(tools.reproduce)

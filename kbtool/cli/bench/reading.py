@@ -90,7 +90,11 @@ def _faults(path: Path, data: bytes, error: "ValidationError") -> Iterator[str]:
     from kbtool.store.yamlio import parse_with_positions
 
     root = parse_with_positions(data)[1]
-    for each in error.errors(include_url=False, include_context=False):
+    found = error.errors(include_url=False, include_context=False)
+    for each in found:
+        below = [other for other in found if other["loc"][: len(each["loc"])] == each["loc"]]
+        if each["type"] == "too_short" and len(below) > 1:
+            continue  # its entries are faulty, not missing
         location = [part for part in each["loc"] if not _is_tag(part)]
         where = (
             key_place(_node(root, location)) if each["type"] == "extra_forbidden" else place(root, location)

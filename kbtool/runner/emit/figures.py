@@ -64,6 +64,8 @@ _PREFERRED: Final = {
     "long_decode": "tok_s_per_user",
     "prefill": "prefill_tok_s",
 }
+_LONE: Final = frozenset({"single_stream", "prefill", "concurrency", "long_decode"})
+"""Kinds of load in which one user means one request at a time."""
 _FAILURES: Final = "error_ratio"
 
 
@@ -137,7 +139,7 @@ def _of_cell(
             ),
             None,
         )
-        if found is not None and _says_something(found) and not _is_reuse(cell, metric):
+        if found is not None and _says_something(found) and not _is_no_prefill(cell, metric):
             yield _result(cell, found, stands)
     if not unusable and not is_prefill:
         yield from _from_rounds(cell, stands)
@@ -145,9 +147,12 @@ def _of_cell(
         yield from _from_instances(cell, stands)
 
 
-def _is_reuse(cell: CellResult, metric: str) -> bool:
-    """Return whether a prefill speed would time what the cache skipped."""
-    return metric == "prefill_tok_s" and cell.summary.cache.state in {"contaminated", "warm", "restart_warm"}
+def _is_no_prefill(cell: CellResult, metric: str) -> bool:
+    """Return whether a prefill speed would time a queue, or what the cache skipped."""
+    if metric != "prefill_tok_s":
+        return False
+    alone = cell.cell.streams == 1 and cell.cell.kind in _LONE
+    return not alone or cell.summary.cache.state in {"contaminated", "warm", "restart_warm"}
 
 
 def _says_something(found: Measurement) -> bool:
