@@ -1,7 +1,7 @@
 """The system under test: engines launched or attached, routers, containers, and the end of all of it.
 
 Names are resolved on first use: the keeper of each program imports modules of this package, and starts with it
-in a few milliseconds.
+in a few milliseconds. `start.start` and `ready.ready` are imported from their modules, whose names they share.
 """
 
 from importlib import import_module
@@ -12,10 +12,8 @@ if TYPE_CHECKING:
     from kbtool.runner.target.errors import TargetError
     from kbtool.runner.target.leftovers import Leftover, end_leftovers, find_leftovers
     from kbtool.runner.target.leg import LegSettings
-    from kbtool.runner.target.ready import ready
     from kbtool.runner.target.running import Fault, FaultKind, Running
     from kbtool.runner.target.secrets import Secrets
-    from kbtool.runner.target.start import start
     from kbtool.runner.target.topology import affinity, split
 
 __all__ = [
@@ -30,9 +28,7 @@ __all__ = [
     "affinity",
     "end_leftovers",
     "find_leftovers",
-    "ready",
     "split",
-    "start",
 ]
 
 _HOMES = {
@@ -47,9 +43,7 @@ _HOMES = {
     "affinity": "topology",
     "end_leftovers": "leftovers",
     "find_leftovers": "leftovers",
-    "ready": "ready",
     "split": "topology",
-    "start": "start",
 }
 
 
