@@ -193,7 +193,7 @@ def test_surroundings_are_told_in_a_few_lines(tmp_path: Path) -> None:
     assert facts["Engine"] == "llama.cpp, 1.2.3, b77, engines/llama-cpp"
     assert facts["Cards"] == "2 x NVIDIA RTX PRO 6000 Blackwell Server Edition, 600 W limit, driver 580.10"
     assert facts["Host"] == "AMD EPYC, 64 cores, 512 GiB, Debian, kernel 6.1"
-    assert facts["Client"] == "kbtool 1.0, not calibrated on this host"
+    assert facts["Client"] == "1.0, not calibrated on this host"
 
 
 def test_a_run_that_only_failed_says_why(tmp_path: Path) -> None:
