@@ -40,6 +40,8 @@ class Reconciliation:
         """What to put beside the numbers."""
         if self.state == "foreign_traffic":
             return (WarningCode.FOREIGN_TRAFFIC,)
+        if self.state == "counter_reset":
+            return (WarningCode.AFTER_RESTART,)
         return (WarningCode.UNACCOUNTED_TOKENS,) if self.state == "unaccounted_tokens" else ()
 
 

@@ -7,14 +7,16 @@ between two measurements of the same thing.
 
 import hashlib
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
-from typing import Final, Literal, assert_never
+from typing import Final, Literal, assert_never, cast
 
 import orjson
 
-from kbtool.runner.plan.model import Plan, Sweep
+from kbtool.errors import RecordError
+from kbtool.runner.plan.model import MAX_CELLS, Plan, Sweep
 from kbtool.runner.plan.workloads import (
     Concurrency,
     Conversation,
@@ -26,14 +28,28 @@ from kbtool.runner.plan.workloads import (
     SingleStream,
     Workload,
 )
+from kbtool.runner.prompts import PromptClass
 from kbtool.vocab.numbers import number_text
 
-__all__ = ["Cell", "Leg", "Visit", "cells_of", "legs", "schedule", "visit_key"]
+__all__ = [
+    "Cell",
+    "Leg",
+    "Visit",
+    "cells_of",
+    "class_of",
+    "count_visits",
+    "legs",
+    "schedule",
+    "too_many_cells",
+    "visit_key",
+]
 
 Cache = Literal["cold", "warm"]
 LegRole = Literal["base", "value"]
 
 BASE: Final = "base"
+LONGEST_WORD: Final = 48
+"""Of a value in a name: legs and cells are files and folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +143,20 @@ def cells_of(plan: Plan) -> tuple[Cell, ...]:
     return tuple(found)
 
 
+def class_of(cell: Cell) -> PromptClass:
+    """Return the class of the prompts of a cell; a recorded trace is sent as synthetic text."""
+    return cast("PromptClass", "synthetic" if cell.prompt_class == "mixed" else cell.prompt_class)
+
+
 def schedule(plan: Plan) -> tuple[Visit, ...]:
-    """Return every visit of the run in the order in which they are made; equal plans give equal schedules."""
+    """Return every visit of the run in the order in which they are made; equal plans give equal schedules.
+
+    Raises:
+        RecordError: there are more than `MAX_CELLS`.
+    """
+    count = count_visits(plan)
+    if count > MAX_CELLS:
+        raise RecordError(f"sweeps: {too_many_cells(count)}")
     visits: list[Visit] = []
     leg_number = 0
     for session in range(plan.repeats.sessions):
@@ -137,6 +165,23 @@ def schedule(plan: Plan) -> tuple[Visit, ...]:
                 visits.append(Visit(len(visits), session, leg, leg_number, cell))
             leg_number += 1
     return tuple(visits)
+
+
+def count_visits(plan: Plan) -> int:
+    """Return how many visits a plan stands for, without making them: there may be thousands of millions."""
+    of_workload = Counter(cell.workload for cell in cells_of(plan))
+    count = leg_number = 0
+    for session in range(plan.repeats.sessions):
+        for leg in legs(plan, session):
+            wanted = _wanted(plan, leg, leg_number) or of_workload.keys()
+            count += sum(of_workload[name] for name in wanted)
+            leg_number += 1
+    return count
+
+
+def too_many_cells(count: int) -> str:
+    """Return what is said of a plan with so many cells."""
+    return f"the plan has {count:,} cells; expected at most {MAX_CELLS:,}: take out values or levels"
 
 
 def visit_key(visit: Visit, plan_sha256: str, client_version: str) -> str:
@@ -153,14 +198,19 @@ def visit_key(visit: Visit, plan_sha256: str, client_version: str) -> str:
 
 
 def _ordered(plan: Plan, leg: Leg, session: int, leg_number: int) -> Sequence[Cell]:
-    wanted = set(leg.sweep.workloads) if leg.sweep is not None else set()
-    if leg.role == "base" and plan.sweeps and leg_number:
-        # A base leg between sweeps is there to show drift: it runs what the sweeps run, nothing else.
-        wanted = {name for sweep in plan.sweeps for name in sweep.workloads}
+    wanted = _wanted(plan, leg, leg_number)
     cells = [cell for cell in cells_of(plan) if not wanted or cell.workload in wanted]
     if plan.repeats.order == "as_given":
         return cells
     return _shuffled(cells, random.Random(f"{plan.repeats.seed}/{session}/{leg_number}"))
+
+
+def _wanted(plan: Plan, leg: Leg, leg_number: int) -> set[str]:
+    """Return the workloads of a leg; all where empty."""
+    if leg.role == "base" and plan.sweeps and leg_number:
+        # A base leg between sweeps is there to show drift: it runs what the sweeps run, nothing else.
+        return {name for sweep in plan.sweeps for name in sweep.workloads}
+    return set(leg.sweep.workloads) if leg.sweep is not None else set()
 
 
 def _shuffled(cells: list[Cell], source: random.Random) -> list[Cell]:
@@ -332,4 +382,5 @@ def _word(value: object) -> str:
     kept = "".join(
         char if char.isascii() and char.isalnum() else "p" if char == "." else "-" for char in text.lower()
     )
-    return "-".join(part for part in kept.split("-") if part) or "none"
+    word = "-".join(part for part in kept.split("-") if part)
+    return word[:LONGEST_WORD].rstrip("-") or "none"

@@ -4,10 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from kbtool.runner.plan.cells import Cell, cells_of, schedule
+from kbtool.runner.plan.cells import Cell, cells_of, class_of, count_visits, legs, schedule, too_many_cells
 from kbtool.runner.plan.model import MAX_CELLS, Plan
+from kbtool.runner.prompts import (
+    DEFAULT_LENGTHS,
+    LengthError,
+    LengthModel,
+    require_conversation,
+    require_prompt,
+)
 
-__all__ = ["Estimate", "Known", "Remark", "Speeds", "estimate", "remarks"]
+__all__ = ["Estimate", "Known", "Remark", "Speeds", "estimate", "remarks", "require_length"]
 
 MAX_REQUESTS: Final = 5_000_000
 """Requests of a whole run; more is a slip."""
@@ -90,8 +97,12 @@ def estimate(plan: Plan, speeds: Speeds) -> Estimate:
 
 def remarks(plan: Plan, known: Known) -> tuple[Remark, ...]:
     """Return what cannot work and what will mislead, refusals first."""
-    found = [*_too_much(plan)]
+    count = count_visits(plan)
+    if count > MAX_CELLS:
+        return (Remark("refused", "sweeps", too_many_cells(count)),)
+    found = [*_too_much(plan), *_named_twice(plan), *_no_proof(plan)]
     for cell in cells_of(plan):
+        found += _too_short(plan, cell)
         found += _context(cell, known)
         found += _capacity(cell, known)
         found += _batch(cell, known)
@@ -101,12 +112,6 @@ def remarks(plan: Plan, known: Known) -> tuple[Remark, ...]:
 
 def _too_much(plan: Plan) -> Iterator[Remark]:
     work = estimate(plan, Speeds())
-    if work.visits > MAX_CELLS:
-        yield Remark(
-            "refused",
-            "sweeps",
-            f"the plan has {work.visits:,} cells; expected at most {MAX_CELLS:,}: take out values or levels",
-        )
     if work.requests > MAX_REQUESTS:
         yield Remark(
             "refused",
@@ -117,6 +122,78 @@ def _too_much(plan: Plan) -> Iterator[Remark]:
     if min(work.least_s, bound_s) > MAX_RUN_S:
         yield Remark(
             "refused", "workloads", "the plan takes more than two weeks at the assumed speeds: split it"
+        )
+
+
+def _named_twice(plan: Plan) -> Iterator[Remark]:
+    """Yield a refusal for each name that two cells or two legs would have: results are told apart by it."""
+    cells = [(cell.workload, cell.name) for cell in cells_of(plan)]
+    seen: set[str] = set()
+    for workload, name in cells:
+        if name in seen:
+            yield Remark(
+                "refused",
+                workload,
+                f"two cells are called {name}: list each value once, or rename a workload",
+            )
+        seen.add(name)
+    swept = [leg for leg in legs(plan, 0) if leg.role == "value"]
+    for leg in {leg.name: leg for leg in swept if [each.name for each in swept].count(leg.name) > 1}.values():
+        yield Remark("refused", "sweeps", f"two legs are called {leg.name}: list each value of a sweep once")
+
+
+def _no_proof(plan: Plan) -> Iterator[Remark]:
+    """Yield a refusal where it shows already that the servers could not be started or told apart."""
+    target = plan.target
+    if (
+        target.router is None
+        and len(target.endpoints) + len(target.launch.instances if target.launch else ()) > 1
+    ):
+        yield Remark(
+            "refused", "target", "several servers and no router: add `router`, or measure one server a plan"
+        )
+    if target.launch is None or not target.launch.nonce:
+        return
+    for each in target.launch.instances:
+        engine = each.arguments if each.container is None else each.container.arguments
+        if not any("{model_name}" in argument for argument in engine):
+            yield Remark(
+                "refused",
+                "target.launch",
+                f"no argument of {each.name} holds {{model_name}}, which proves that the server is ours: add such as "
+                "`--served-model-name {model_name}`, or set `nonce: false`",
+            )
+
+
+def _too_short(plan: Plan, cell: Cell) -> Iterator[Remark]:
+    """Yield a refusal where no prompt of the length has room for its salt and what it asks."""
+    try:
+        require_length(cell, plan.repeats.seed, None)
+    except LengthError as error:
+        yield Remark("refused", cell.workload, str(error))
+
+
+def require_length(cell: Cell, seed: int, lengths: LengthModel | None) -> None:
+    """Do nothing where the prompts of a cell can be made.
+
+    Args:
+        cell: The load.
+        seed: Seed of the plan.
+        lengths: Tokens a piece of its class, as the server counts; None before it was asked.
+
+    Raises:
+        LengthError: they are too short.
+    """
+    known = DEFAULT_LENGTHS if lengths is None else lengths
+    if cell.turns > 1:
+        require_conversation(cell.input_tok, cell.turn_tok, seed=seed, lengths=known)
+    elif cell.trace_path is None:
+        require_prompt(
+            class_of(cell),
+            cell.input_tok,
+            seed=seed,
+            shared_prefix_tok=cell.shared_prefix_tok,
+            lengths=known,
         )
 
 

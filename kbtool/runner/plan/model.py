@@ -232,6 +232,11 @@ class Plan(StrictModel):
                 raise ValueError(
                     f"a sweep names the workload {name}, which the plan does not have: correct it"
                 )
+        for each in self.replicates:
+            if each.workload not in known:
+                raise ValueError(
+                    f"{each.target} is measured by the workload {each.workload}, which the plan does not have: correct it"
+                )
         if self.target.launch is None:
             self._attached_only()
         return self

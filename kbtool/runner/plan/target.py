@@ -2,10 +2,11 @@
 
 from ipaddress import ip_address
 from typing import Annotated, Final, Literal, Self
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
+from kbtool.runner.plan.published import loads_programs, looks_secret, secret_arguments
 from kbtool.schema.base import Line, PositiveNumber, Seq, Slug, StrictModel, has_default, need, opt, seq
 from kbtool.vocab.terms import MeasuringPath
 
@@ -27,15 +28,24 @@ __all__ = [
 EngineKind = Literal["vllm", "sglang", "llama_cpp", "ds4", "openai"]
 RouterKind = Literal["sglang_router", "vllm_router", "haproxy", "caddy", "nginx", "attached"]
 
-_LOADER_PREFIXES: Final = ("LD_", "DYLD_", "PYTHON", "BASH_", "PERL5", "RUBY", "NODE_OPTIONS", "GIT_")
-_LOADER_NAMES: Final = frozenset(
-    {"ENV", "IFS", "PATH", "SHELLOPTS", "PS4", "PROMPT_COMMAND", "JAVA_TOOL_OPTIONS"}
-)
-_SECRET_WORDS: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH")
+_RESERVED_HEADERS: Final = frozenset(
+    [
+        "accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "cookie", "expect",
+        "host", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
+    ]
+)  # fmt: skip
+"""Headers that every request of ours has or must not have."""
+_RESERVED_FIELDS: Final = frozenset(
+    [
+        "cache_prompt", "ignore_eos", "max_completion_tokens", "max_tokens", "messages", "min_tokens", "model", "n",
+        "n_predict", "prompt", "response_format", "seed", "stop", "stream", "stream_options", "temperature", "tools",
+    ]
+)  # fmt: skip
+"""Fields of a request that say what is measured."""
 
 
 def _safe_name(name: str) -> str:
-    if name.startswith(_LOADER_PREFIXES) or name in _LOADER_NAMES:
+    if loads_programs(name):
         raise ValueError(
             f"{name} changes what a program loads or runs before the engine starts; expected a setting of the "
             "engine: leave it out, or set it inside the image"
@@ -44,7 +54,7 @@ def _safe_name(name: str) -> str:
 
 
 def _no_secret(name: str) -> str:
-    if any(word in name.upper() for word in _SECRET_WORDS):
+    if looks_secret(name):
         raise ValueError(
             f"{name} looks like a secret, and a plan is published; expected its name alone: list it in `env_from`"
         )
@@ -89,18 +99,45 @@ class Affinity(StrictModel):
     def _one_of_both(self) -> Self:
         if (self.header is None) == (self.field is None):
             raise ValueError("expected one of `header` and `field`: name what the router looks at")
+        if self.header is not None and self.header.lower() in _RESERVED_HEADERS:
+            raise ValueError(
+                f"the header {self.header} belongs to the request; expected one of the router's own"
+            )
+        if self.field in _RESERVED_FIELDS:
+            raise ValueError(
+                f"the field {self.field} says what is measured; expected one of the router's own"
+            )
         return self
 
 
 def _web_address(url: str) -> str:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise ValueError(
+            f"{url!r} is no web address ({error}); expected such as http://[::1]:8000/v1"
+        ) from None
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError(f"{url!r} is no web address; expected such as http://127.0.0.1:8000/v1")
     if parts.username or parts.password:
         raise ValueError("the address holds a user or password, and a plan is published: use `api_key_env`")
     if parts.query or parts.fragment:
         raise ValueError("the address has a query or fragment; expected scheme, host, port and path alone")
+    _require_port(parts)
+    if not all("!" <= char <= "~" for char in url) or not set(url).isdisjoint('\\"<>^`{|}'):
+        raise ValueError(f"{url!r} holds a character that no address has; expected them as %20 and the like")
     return url
+
+
+def _require_port(parts: SplitResult) -> None:
+    try:
+        port = parts.port
+    except ValueError:
+        port = 0
+    if port == 0:
+        raise ValueError(
+            f"{parts.netloc!r} has no port that there is; expected one of 1 to 65535: correct it"
+        )
 
 
 class EndpointPlan(StrictModel):
@@ -171,6 +208,15 @@ class Instance(StrictModel):
     def _one_way_to_start(self) -> Self:
         if bool(self.arguments) == (self.container is not None):
             raise ValueError("expected one of `arguments` and `container`: say how the engine is started")
+        if len(set(self.accelerators)) < len(self.accelerators):
+            raise ValueError("an accelerator is named twice: name each once")
+        engine = self.arguments if self.container is None else self.container.arguments
+        secret = next(secret_arguments(engine), None)
+        if secret is not None:
+            raise ValueError(
+                f"{secret} is a secret, and a plan is published; expected its name alone: give it by a variable of "
+                "`env_from`, or leave it out, as a launched server listens to this machine"
+            )
         return self
 
 

@@ -33,7 +33,9 @@ class _Workload(StrictModel):
     """What every workload has."""
 
     id: Slug = need("Name, unique in the plan; result ids begin with it.")
-    temperature: Number = has_default(Decimal(0), "Sampling temperature; 0 is greedy.")
+    temperature: Annotated[Number, Field(ge=0, le=10)] = has_default(
+        Decimal(0), "Sampling temperature; 0 is greedy."
+    )
 
 
 class _Prompts(_Workload):
@@ -51,7 +53,9 @@ class SingleStream(_Workload):
     """One user at a time, for each class of prompt."""
 
     kind: Literal["single_stream"] = need("One user at a time.")
-    prompt_classes: Seq[TextClass] = has_default(("prose", "code", "structured"), "Classes, one cell each.")
+    prompt_classes: Seq[TextClass] = has_default(
+        ("prose", "code", "structured"), "Classes, one cell each.", min_length=1
+    )
     input_tok: Tokens = has_default(1024, "Tokens of a prompt.")
     output_tok: Tokens = has_default(512, "Tokens of an answer.")
     requests: Requests = has_default(8, "Requests a round.")
@@ -96,7 +100,9 @@ class Prefill(_Workload):
     lengths_tok: Seq[Tokens] = need(
         "Prompt lengths, one cell each and cache state.", min_length=1, max_length=64
     )
-    caches: Seq[Literal["cold", "warm"]] = has_default(("cold", "warm"), "Cache states to measure.")
+    caches: Seq[Literal["cold", "warm"]] = has_default(
+        ("cold", "warm"), "Cache states to measure.", min_length=1
+    )
     output_tok: Tokens = has_default(16, "Tokens of an answer; few, the prompt is what is timed.")
     requests: Requests = has_default(3, "Prompts a round.")
     prompt_class: TextClass = has_default("synthetic", "What the prompts are.")
@@ -106,7 +112,7 @@ class Conversation(_Workload):
     """Agents that talk in turns: contexts grow, and each turn begins with the last one's text."""
 
     kind: Literal["conversation"] = need("Multi-turn sessions.")
-    agents: Seq[Streams] = has_default((1,), "Agents at once, one cell each.", min_length=1)
+    agents: Seq[Streams] = has_default((1,), "Agents at once, one cell each.", min_length=1, max_length=64)
     turns: Annotated[int, Field(ge=1, le=1000)] = has_default(8, "Turns of a conversation.")
     system_tok: Tokens = has_default(2048, "Tokens of the system prompt with its tools, the same for all.")
     turn_tok: Tokens = has_default(512, "Tokens that a user or a tool adds a turn.")

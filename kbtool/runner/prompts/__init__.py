@@ -2,6 +2,7 @@
 
 from kbtool.runner.prompts.conversation import ConversationSpec, first_messages, turn_message
 from kbtool.runner.prompts.draws import Draws
+from kbtool.runner.prompts.least import require_conversation, require_prompt
 from kbtool.runner.prompts.length import (
     DEFAULT_LENGTHS,
     LENGTH_TOLERANCE_RATIO,
@@ -61,6 +62,8 @@ __all__ = [
     "make_prompt",
     "read_trace",
     "replay_prompt",
+    "require_conversation",
+    "require_prompt",
     "salt_text",
     "trace_lines",
     "turn_message",

@@ -55,6 +55,8 @@ CELL_NOTE: Final = "note"
 THROUGHPUT: Final = "output_tok_s"
 DEFAULT_RATIO: Final = 0.05
 """Half width of the interval, as a share, above which a spread is called wide where the plan asks for none."""
+_WHOLE_BLOCKS_RATIO: Final = 0.75
+"""Share of a conversation's own text that is sure to lie in whole blocks of a cache, which alone are kept."""
 _EXTENDED: Final = frozenset({"interval_reached", "most_rounds"})
 """Why a cell ended that was repeated until its interval was narrow: such an interval has to be made wider."""
 
@@ -223,12 +225,11 @@ def split_of(note: RoundNote) -> Split | None:
     )
 
 
-def shares_of(rounds: Sequence[RoundResult]) -> tuple[tuple[str, int], ...]:
+def shares_of(splits: Sequence[Split | None]) -> tuple[tuple[str, int], ...]:
     """Return what each instance served in some rounds together; empty where one of them is not known.
 
     Rounds are added up only where the same was counted in all of them.
     """
-    splits = [each.split for each in rounds]
     if not splits or None in splits or len({each.counted for each in splits if each is not None}) != 1:
         return ()
     total: dict[str, int] = {}
@@ -240,20 +241,21 @@ def shares_of(rounds: Sequence[RoundResult]) -> tuple[tuple[str, int], ...]:
     return tuple(total.items())
 
 
-def affinity_of(rounds: Sequence[RoundResult]) -> AffinitySeen:
+def affinity_of(rounds: Iterable[Sequence[TurnSeen]]) -> AffinitySeen:
     """Return how many later turns found their own conversation's cache.
 
     What first turns find already, such as a system prompt that all conversations share, lies on every instance and
     shows nothing: it is taken off.
     """
-    return affinity(turn for each in rounds for turn in _own(each.turns))
+    return affinity(turn for turns in rounds for turn in _own(turns))
 
 
 def _own(turns: Sequence[TurnSeen]) -> Iterator[TurnSeen]:
     shared_tok = max((each.cached_tok or 0 for each in turns if each.turn == 1), default=0)
     for each in turns:
         cached_tok = None if each.cached_tok is None else max(0, each.cached_tok - shared_tok)
-        yield replace(each, prompt_tok=each.prompt_tok - shared_tok, cached_tok=cached_tok)
+        own_tok = round((each.prompt_tok - shared_tok) * _WHOLE_BLOCKS_RATIO)
+        yield replace(each, prompt_tok=own_tok, cached_tok=cached_tok)
 
 
 def _turns(note: RoundNote, traces: Sequence[RequestTrace]) -> Iterator[TurnSeen]:

@@ -121,7 +121,8 @@ def leg_up(machine: Machine, leg: Leg, *, number: int, after_restart: bool) -> I
     """
     plan = machine.plan
     settings = leg_settings(leg)
-    logs = machine.folder.logs
+    # Whoever keeps a server for us works in another folder.
+    logs = machine.folder.logs.absolute()
     with SweepCommands(logs, Secrets.from_environment(os.environ)) as commands:
         if leg.sweep is not None and leg.sweep.command:
             value = leg.sweep.values[leg.value_index].value

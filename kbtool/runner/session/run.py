@@ -45,7 +45,7 @@ from kbtool.runner.session.rounds import AcceleratorFailedError, RoundFailedErro
 from kbtool.runner.session.single import Lengths, calibrated_lengths
 from kbtool.runner.session.visits import ROUND_FAILED, TARGET_LOST, TargetLostError, VisitRunner
 from kbtool.runner.session.watch import Watch, watching
-from kbtool.runner.session.work import Sender, asked_lengths
+from kbtool.runner.session.work import Sender, asked_lengths, require_lengths
 from kbtool.runner.target import TargetError
 from kbtool.runner.target.errors import EngineDiedError
 from kbtool.runner.telemetry import AcceleratorNames, Backend, HostFacts, Inventory
@@ -319,6 +319,7 @@ class Session:
                 salt=self.folder.run_id,
                 most_tok=up.context_tok,
             )
+            require_lengths(self.plan, found.by_class)
             known = {
                 "template_tok": found.template_tok,
                 "by_class": {name: asdict(each) for name, each in found.by_class.items()},

@@ -22,6 +22,7 @@ from kbtool.runner.session.watch import clock_mark
 from kbtool.runner.session.work import Sender, load_of
 from kbtool.runner.stats import extension
 from kbtool.runner.target import Fault, Running
+from kbtool.runner.target.topology import Split, TurnSeen
 from kbtool.runner.trace import RequestTrace
 
 __all__ = ["ROUND_FAILED", "TARGET_LOST", "TargetLostError", "VisitRunner"]
@@ -39,6 +40,14 @@ SANITY_ROUND: Final = 900
 """Number of the round that holds the repeated greedy prompt."""
 
 Ended = Literal["interval_reached", "rounds_done", "most_rounds", "deadline"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """How one round was spread over instances."""
+
+    split: Split | None
+    turns: tuple[TurnSeen, ...]
 
 
 class TargetLostError(Exception):
@@ -98,18 +107,20 @@ class VisitRunner:
 
     def _measure(
         self, visit: Visit, writer: CellWriter, *, first_of_leg: bool
-    ) -> tuple[Ended, list[RoundResult]]:
+    ) -> tuple[Ended, list[_Spread]]:
         """Run warm-up rounds, then measured ones until it is enough."""
         repeats = self.plan.repeats
         deadline = time.monotonic() + float(self.plan.deadlines.cell_s)
         number = self._warm_up(visit, writer, most=repeats.warm_up_rounds if first_of_leg else 1)
         values: list[float] = []
-        done: list[RoundResult] = []
+        done: list[_Spread] = []
         want = repeats.rounds
         while True:
             number += 1
-            done.append(self._round(visit, writer, number, "measured"))
-            values += _main_value(visit, done[-1])
+            result = self._round(visit, writer, number, "measured")
+            values += _main_value(visit, result)
+            # All of a round's samples would fill the memory of a long cell: they are on the disk.
+            done.append(_Spread(result.split, result.turns))
             if time.monotonic() > deadline:
                 return "deadline", done
             if len(done) < want:
@@ -205,14 +216,14 @@ class VisitRunner:
         note = RoundNote(SANITY_ROUND, "sanity", context, None, mark, mark)
         writer.write_round(SANITY_ROUND, traces, plain(note))
 
-    def _note(self, visit: Visit, ended: Ended, rounds: Sequence[RoundResult]) -> CellNote:
+    def _note(self, visit: Visit, ended: Ended, rounds: Sequence[_Spread]) -> CellNote:
         return CellNote(
             VisitNote.of(visit),
             self.sender.model,
             ended,
             self.environment,
-            shares=shares_of(rounds),
-            affinity_ratio=affinity_of(rounds).kept_ratio,
+            shares=shares_of([each.split for each in rounds]),
+            affinity_ratio=affinity_of(each.turns for each in rounds).kept_ratio,
         )
 
 

@@ -29,10 +29,11 @@ from kbtool.runner.load import (
     single_stream,
 )
 from kbtool.runner.plan import Plan
-from kbtool.runner.plan.cells import Cell
-from kbtool.runner.prompts import LengthModel, PromptClass, read_trace, trace_lines
+from kbtool.runner.plan.cells import Cell, cells_of, class_of
+from kbtool.runner.plan.check import require_length
+from kbtool.runner.prompts import LengthError, LengthModel, PromptClass, read_trace, trace_lines
 
-__all__ = ["Load", "Sender", "asked_lengths", "load_of"]
+__all__ = ["Load", "Sender", "asked_lengths", "load_of", "require_lengths"]
 
 
 class KnowsLengths(Protocol):
@@ -82,9 +83,21 @@ def asked_lengths(cells: tuple[Cell, ...]) -> dict[PromptClass, list[int]]:
     """Return the prompt lengths that cells ask for, tokens, by class in a fixed order."""
     found: dict[PromptClass, list[int]] = {}
     for cell in cells:
-        prompt_class = cast("PromptClass", "synthetic" if cell.prompt_class == "mixed" else cell.prompt_class)
-        found.setdefault(prompt_class, []).append(cell.input_tok or _UNKNOWN_TOK)
+        found.setdefault(class_of(cell), []).append(cell.input_tok or _UNKNOWN_TOK)
     return dict(sorted(found.items()))
+
+
+def require_lengths(plan: Plan, lengths: Mapping[PromptClass, LengthModel]) -> None:
+    """Refuse a plan with prompts that are too short for what they hold, as this server counts, before any is sent.
+
+    Raises:
+        UsageError: a cell has such prompts.
+    """
+    for cell in cells_of(plan):
+        try:
+            require_length(cell, plan.repeats.seed, lengths.get(class_of(cell)))
+        except LengthError as error:
+            raise UsageError(f"cell {cell.name}: {error}") from None
 
 
 def load_of(sender: Sender, cell: Cell, endpoint: Endpoint, *, session: str, number: int) -> Load:
@@ -152,7 +165,7 @@ def _replay(sender: Sender, cell: Cell) -> ReplaySpec:
 def _work(sender: Sender, cell: Cell, endpoint: Endpoint, *, session: str, number: int) -> WorkSpec:
     plan = sender.plan
     affinity = plan.target.affinity
-    classes = (cast("PromptClass", "synthetic" if cell.prompt_class == "mixed" else cell.prompt_class),)
+    classes = (class_of(cell),)
     return WorkSpec(
         cell=cell.name,
         round=number,

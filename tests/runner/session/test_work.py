@@ -7,12 +7,14 @@ from typing import Any
 import orjson
 import pytest
 
+from kbtool.errors import UsageError
 from kbtool.runner.client import Endpoint, Outgoing
 from kbtool.runner.engines import adapter_for
 from kbtool.runner.plan import Plan
 from kbtool.runner.plan.cells import Cell, cells_of
-from kbtool.runner.prompts import DEFAULT_LENGTHS, PROMPT_CLASSES
-from kbtool.runner.session.work import Load, Sender, asked_lengths, load_of
+from kbtool.runner.plan.check import Known, remarks
+from kbtool.runner.prompts import DEFAULT_LENGTHS, PROMPT_CLASSES, LengthModel
+from kbtool.runner.session.work import Load, Sender, asked_lengths, load_of, require_lengths
 from tests.runner.session.driving import attached, plan_of
 
 HERE = Endpoint("server", "127.0.0.1", 9)
@@ -125,3 +127,38 @@ def test_classes_to_calibrate_are_those_that_are_sent(tmp_path: Path) -> None:
     )
     _, cells = sender(plan, tmp_path)
     assert list(asked_lengths(cells)) == ["code", "prose", "synthetic"]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        {"id": "w", "kind": "concurrency", "levels": [1], "input_tok": 20},
+        {"id": "w", "kind": "concurrency", "levels": [1], "input_tok": 300, "shared_prefix_tok": 290},
+        {"id": "w", "kind": "single_stream", "prompt_classes": ["structured"], "input_tok": 60},
+        {"id": "w", "kind": "conversation", "agents": [1], "system_tok": 100},
+        {"id": "w", "kind": "conversation", "agents": [1], "turn_tok": 10},
+    ],
+)
+def test_prompts_without_room_for_what_they_hold_are_refused_before_the_run(work: Mapping[str, Any]) -> None:
+    """The plan's check says which workload is too short, and how long it has to be."""
+    plan = Plan.model_validate_json(orjson.dumps(plan_of(attached("http://127.0.0.1:9"), work)))
+    refused = [each for each in remarks(plan, Known()) if each.severity == "refused"]
+    assert [each.place for each in refused] == ["w"]
+    assert "ask for" in refused[0].message
+
+
+def test_lengths_that_only_this_server_s_count_shows_too_short_are_refused_too() -> None:
+    """Prompts that would do with one token a piece have no room where the server counts eight."""
+    work = {"id": "w", "kind": "concurrency", "levels": [1], "input_tok": 200}
+    plan = Plan.model_validate_json(orjson.dumps(plan_of(attached("http://127.0.0.1:9"), work)))
+    assert not [each for each in remarks(plan, Known()) if each.severity == "refused"]
+    require_lengths(plan, {"prose": LengthModel(1.0)})
+    with pytest.raises(UsageError, match=r"cell w-c1: prompt of class prose"):
+        require_lengths(plan, {"prose": LengthModel(8.0)})
+
+
+def test_long_prompts_are_no_work_to_check() -> None:
+    """Prompts of a million tokens are known to have room without making one."""
+    work = {"id": "w", "kind": "prefill", "lengths_tok": [1_000_000]}
+    plan = Plan.model_validate_json(orjson.dumps(plan_of(attached("http://127.0.0.1:9"), work)))
+    require_lengths(plan, {"synthetic": DEFAULT_LENGTHS})
