@@ -12,7 +12,10 @@ from kbtool.vocab.warnings import WARNINGS, WarningCode
 __all__ = ["LENGTH_TOLERANCE", "Condition", "between_cells", "between_runs", "spoiled", "worth_saying"]
 
 LENGTH_TOLERANCE: Final = 0.02
-"""Difference of mean lengths, as a share, up to which loads are equal."""
+"""Difference of lengths, as a share, up to which loads are equal."""
+MEASURED_TOLERANCE: Final = 0.05
+"""The same of mean lengths that were measured where equal ones were asked for: one vocabulary cuts a text into fewer
+tokens than another, and a few prompts are off by some percent; above `LENGTH_TOLERANCE`, readers are told."""
 SPOILING: Final = (
     WarningCode.CLIENT_BOUND, WarningCode.SENT_LATE, WarningCode.FOREIGN_TRAFFIC, WarningCode.CONTAMINATED,
     WarningCode.UNACCOUNTED_TOKENS, WarningCode.GARBAGE_OUTPUT,
@@ -35,6 +38,14 @@ _EXACT: Final = (
 _LENGTHS: Final = (
     ("input_tok", "input length"), ("output_tok", "output length"), ("shared_prefix_tok", "shared prefix"),
     ("turn_tok", "length of a turn"),
+)  # fmt: skip
+_RECALIBRATE: Final = (
+    "the plans ask for one length, and each run finds out anew how much text that is (environment/lengths.json): "
+    "measure again, with more requests in a round"
+)
+_FIX_ANSWERS: Final = "the models end their answers; compare engines that can fix the length of answers"
+_MEASURED: Final = (
+    ("input_tok", "input length measured", _RECALIBRATE), ("output_tok", "output length measured", _FIX_ANSWERS),
 )  # fmt: skip
 
 
@@ -88,6 +99,10 @@ def worth_saying(a: CellResult, b: CellResult) -> Iterator[str]:
         sides = [side for side, each in (("A", a), ("B", b)) if code in each.summary.warnings]
         if sides:
             yield f"{code.value} ({' and '.join(sides)}): {WARNINGS[code].means}"
+    for name, title, _ in _MEASURED:
+        one, two = _mean(a, name), _mean(b, name)
+        if _off(one, two) > LENGTH_TOLERANCE:
+            yield f"{title}: {one:.0f} and {two:.0f} tok: a difference of {_off(one, two):.1%} may come from that alone"
     if a.cell.requests != b.cell.requests:
         yield f"rounds of {a.cell.requests} and {b.cell.requests} requests: ramp and tail weigh differently"
 
@@ -109,18 +124,25 @@ def _between_lengths(a: CellResult, b: CellResult) -> Iterator[Condition]:
     asked = [
         each
         for name, title in _LENGTHS
-        for each in _apart(title, getattr(a.cell, name), getattr(b.cell, name))
+        for each in _apart(title, getattr(a.cell, name), getattr(b.cell, name), "set both plans alike")
     ]
     yield from asked
     if not asked:
-        yield from _apart("input length measured", _mean(a, "input_tok"), _mean(b, "input_tok"))
-        yield from _apart("output length measured", _mean(a, "output_tok"), _mean(b, "output_tok"))
+        for name, title, remedy in _MEASURED:
+            yield from _apart(title, _mean(a, name), _mean(b, name), remedy, MEASURED_TOLERANCE)
 
 
-def _apart(title: str, a: float, b: float) -> Iterator[Condition]:
-    if abs(a - b) > LENGTH_TOLERANCE * max(a, b):
-        remedy = f"lengths may differ by {LENGTH_TOLERANCE:.0%}: set both plans alike, and fix the length of answers"
-        yield Condition(title, f"{a:g} tok", f"{b:g} tok", remedy)
+def _apart(
+    title: str, a: float, b: float, remedy: str, tolerance: float = LENGTH_TOLERANCE
+) -> Iterator[Condition]:
+    if _off(a, b) > tolerance:
+        may = f"lengths may differ by {tolerance:.0%}: {remedy}"
+        yield Condition(title, f"{a:g} tok", f"{b:g} tok", may)
+
+
+def _off(a: float, b: float) -> float:
+    """Return the difference as a share of the larger."""
+    return abs(a - b) / max(a, b) if max(a, b) > 0 else 0.0
 
 
 def _mean(cell: CellResult, name: str) -> float:

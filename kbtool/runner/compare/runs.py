@@ -155,7 +155,7 @@ def refused_for_warnings(name: str, a: CellResult, b: CellResult) -> Iterator[Re
     """Yield the warnings of either side that leave nothing to compare."""
     codes = dict.fromkeys([*spoiled(a), *spoiled(b)])
     for code in codes:
-        sides = [code.value if code in spoiled(each) else "none" for each in (a, b)]
+        sides = ["set" if code in spoiled(each) else "not set" for each in (a, b)]
         yield Refusal(name, f"warning {code.value}", sides[0], sides[1], WARNINGS[code].remedy)
 
 

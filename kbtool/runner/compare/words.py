@@ -37,11 +37,7 @@ def sentence(each: "Compared") -> str:
 
 
 def _lines(found: "Comparison") -> Iterator[str]:
-    if found.a != found.b:
-        yield f"A is {found.a}, B is {found.b}; ratios are B / A"
-        yield f"order of the sessions: {found.order or 'they overlapped, or none was compared'}"
-    else:
-        yield f"legs of {found.a}; ratios are value / base"
+    yield from _heading(found)
     for each in found.compared:
         yield sentence(each)
         if each.drift_ratio is not None:
@@ -50,6 +46,21 @@ def _lines(found: "Comparison") -> Iterator[str]:
             yield f"  {caveat}"
     for refusal in found.refused:
         yield _refused(refusal)
+    yield from _differences(found)
+
+
+def _heading(found: "Comparison") -> Iterator[str]:
+    if found.a != found.b:
+        yield f"A is {found.a}, B is {found.b}; ratios are B / A"
+    else:
+        yield f"legs of {found.a}; ratios are value / base"
+    if not found.compared:
+        yield "nothing could be compared"
+    elif found.a != found.b:
+        yield f"order of the sessions: {found.order or 'they overlapped'}"
+
+
+def _differences(found: "Comparison") -> Iterator[str]:
     if found.differs:
         yield "the runs differ in:"
         for differs in found.differs[:SHOWN]:
@@ -62,4 +73,5 @@ def _lines(found: "Comparison") -> Iterator[str]:
 
 def _refused(each: "Refusal") -> str:
     what = each.cell if each.metric is None else f"{each.cell}, {each.metric}"
-    return f"{what}: not compared: {each.condition} is {each.a} and {each.b}; {each.remedy}"
+    sides = f"{each.a} in both" if each.a == each.b else f"{each.a} and {each.b}"
+    return f"{what}: not compared: {each.condition} is {sides}; {each.remedy}"

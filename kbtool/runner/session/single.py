@@ -40,11 +40,14 @@ _SHORTEST_PROBE_TOK: Final = 128
 _AGENT_PROBE_TOK: Final = 1100
 """Of conversations, whose tools and rules alone have some hundred tokens."""
 _LONGEST_PROBE_TOK: Final = 8192
-_ROOM_TOK: Final = 64
-"""Of the context, for the answer to a probe."""
+_FILLED: Final = 0.75
+"""Of the context, by the longest probe: it is made by a guess, and has to fit all the same."""
 _APART: Final = 2.0
-_EACH: Final = 2
-"""Probes of each length: single prompts are off by a percent or two, either way."""
+_PROBED_TOK: Final = 16_384
+"""Of the probes of one length together: a short prompt is off by some percent either way, a long one by less, so that
+equal sums of tokens tell equally well, and two runs of one plan get prompts of one length."""
+_FEWEST, _MOST = 2, 24
+"""Probes of one length."""
 MOST_TEMPLATE_TOK: Final = 64
 
 
@@ -203,7 +206,9 @@ def calibrated_lengths(
         first = _AGENT_PROBE_TOK if prompt_class == "agent" else _PROBE_TOK
         guess = calibrate_ratio([probes.count(first, None)])
         pairs = [
-            probes.count(each, guess) for each in _targets(lengths, first, most_tok) for _ in range(_EACH)
+            probes.count(each, guess)
+            for each in _targets(lengths, first, most_tok)
+            for _ in range(_how_many(each))
         ]
         found[prompt_class] = calibrate_ratio(pairs)
         reused += probes.reused
@@ -211,12 +216,20 @@ def calibrated_lengths(
     return Lengths(found, max(reused) if max(reused) <= MOST_TEMPLATE_TOK else 0)
 
 
+def _how_many(length_tok: int) -> int:
+    """Return the number of probes of one length."""
+    return min(_MOST, max(_FEWEST, round(_PROBED_TOK / length_tok)))
+
+
 def _targets(lengths: Sequence[int], at_least: int, most_tok: int | None) -> tuple[int, ...]:
     """Return the lengths to probe: shortest and longest that are asked for, within what is cheap and fits."""
-    most = min(_LONGEST_PROBE_TOK, (most_tok or _LONGEST_PROBE_TOK) - _ROOM_TOK)
+    most = _LONGEST_PROBE_TOK if most_tok is None else min(_LONGEST_PROBE_TOK, int(_FILLED * most_tok))
     least, longest = (min(max(each, at_least), most) for each in (min(lengths), max(lengths)))
-    # Fixed part and slope of the line are told apart from two lengths that differ.
-    return (least, longest) if longest >= _APART * least else (least, min(round(_APART * least), most))
+    if longest >= _APART * least:
+        return least, longest
+    # Fixed part and slope of the line are told apart from two lengths that differ; the shorter one is the cheaper.
+    half = round(longest / _APART)
+    return (half, longest) if half >= at_least else (least, min(round(_APART * least), most))
 
 
 @dataclass(slots=True)

@@ -143,7 +143,7 @@ def _cell(**changes: Any) -> tuple[CellResult, CellResult]:
     [
         (lambda: _cell(input_tok=1100), "input length"),
         (lambda: _cell(output_tok=512), "output length"),
-        (lambda: _plain(totals=(1060, 256)), "input length measured"),
+        (lambda: _plain(totals=(1100, 256)), "input length measured"),
         (lambda: _plain(totals=(1024, 240)), "output length measured"),
         (lambda: _cell(prompt_class="code"), "prompt class"),
         (lambda: _cell(cache="warm"), "cache state"),
@@ -177,6 +177,13 @@ def test_lengths_within_2_percent_are_equal() -> None:
     """A tokenizer that counts a few tokens more is no other load."""
     one, two = _plain(totals=(1040, 256))
     assert compare_runs(run("one", [one]), run("two", [two])).compared
+
+
+def test_prompts_some_percent_apart_are_compared_and_readers_told() -> None:
+    """Two runs of one plan fit their prompts anew: 3 % is no other plan, and may be a difference of 3 %."""
+    one, two = _plain(totals=(1056, 256))
+    (first, *_) = compare_runs(run("one", [one]), run("two", [two])).compared
+    assert any("input length measured: 1024 and 1056 tok" in each and "3.0%" in each for each in first.caveats)
 
 
 @pytest.mark.parametrize(
@@ -283,3 +290,14 @@ def test_words_and_data_come_from_one_object() -> None:
     for each in found.compared:
         assert any(each.cell in line and f"{each.ratio:.3f}" in line and each.claim in line for line in lines)
     assert any("users-c1: not compared" in line for line in lines)
+
+
+def test_runs_that_compare_in_nothing_say_so() -> None:
+    """A warning on both sides is named once, and no order of sessions is made up."""
+    spoiled = _plain()[0]
+    spoiled = with_warning(spoiled, WarningCode.GARBAGE_OUTPUT)
+    found = compare_runs(run("one", [spoiled]), run("two", [spoiled]))
+    lines = found.lines()
+    assert "nothing could be compared" in lines
+    assert any("warning garbage_output is set in both" in line for line in lines)
+    assert not any("order of the sessions" in line for line in lines)
