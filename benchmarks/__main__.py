@@ -3,9 +3,17 @@
 Usage: python -m benchmarks
 """
 
-from benchmarks import accuracy, browser_bench, lint_bench, site_bench
+from benchmarks import (
+    accuracy,
+    browser_bench,
+    lint_bench,
+    runner_bench,
+    runner_size,
+    runner_statistics,
+    site_bench,
+)
 
-PROGRAMS = (accuracy, lint_bench, site_bench, browser_bench)
+PROGRAMS = (accuracy, lint_bench, site_bench, browser_bench, runner_bench, runner_statistics, runner_size)
 
 if __name__ == "__main__":
     for program in PROGRAMS:

@@ -142,7 +142,8 @@ def _inference_perf(job: Job) -> Command:
         }
 
     settings = {
-        "api": {"type": "chat", "streaming": True},
+        # Its made-up prompts are for text completions alone.
+        "api": {"type": "completion", "streaming": True},
         "data": {"type": "random", "input_distribution": fixed(job.input_tok), "output_distribution": fixed(job.output_tok)},
         "load": {
             "type": "concurrent",

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kbtool.cli.bench.reading import read_url
 from kbtool.errors import UsageError
 
 if TYPE_CHECKING:
@@ -90,12 +91,7 @@ def _served(url: str) -> tuple[str, str | None]:
     from kbtool.runner.plan.target import EndpointPlan
     from kbtool.runner.target.attach import endpoint_of
 
-    try:
-        endpoint = endpoint_of(EndpointPlan(url=url))
-    except ValueError:
-        raise UsageError(
-            f"{url!r} is no address; expected such as http://127.0.0.1:8000: correct it"
-        ) from None
+    endpoint = endpoint_of(EndpointPlan(url=read_url(url)))
     try:
         identity = adapter_for("openai").identity(endpoint)
     except ControlError as error:

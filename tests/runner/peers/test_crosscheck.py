@@ -28,7 +28,7 @@ def test_a_server_that_is_not_there_is_a_fault_of_use() -> None:
         port = taken.getsockname()[1]
     with pytest.raises(UsageError, match=rf"127\.0\.0\.1:{port} does not list its models"):
         crosscheck._served(f"http://127.0.0.1:{port}")
-    with pytest.raises(UsageError, match="is no address"):
+    with pytest.raises(UsageError, match="is no web address"):
         crosscheck._served("127.0.0.1:8000")
 
 
