@@ -2,7 +2,7 @@
 
 import typer
 
-from kbtool.cli import build, explain, find, fmt, lint, new, schema, show, why
+from kbtool.cli import build, explain, find, fmt, import_, lint, new, schema, show, why
 from kbtool.cli.bench.app import app as bench
 
 __all__ = ["register"]
@@ -21,6 +21,7 @@ def register(app: typer.Typer) -> None:
     app.command("show", rich_help_panel=READING)(show.show)
     app.command("find", rich_help_panel=READING)(find.find)
     app.command("new", rich_help_panel=MAKING)(new.new)
+    app.command("import", rich_help_panel=MAKING)(import_.import_set)
     app.command("schema", rich_help_panel=MAKING)(schema.schema)
     app.command("build", rich_help_panel=MAKING)(build.build)
     app.command("serve", rich_help_panel=MAKING)(build.serve)

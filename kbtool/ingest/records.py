@@ -87,11 +87,22 @@ def to_records(imported: Imported, given: Given) -> tuple[Benchmark, Source]:
         raise IngestError(
             imported.name, "", f"{len(chosen)} figures", f"1 to {_MOST_RESULTS} in a record", "choose other statistics, or import a part of the file"
         )  # fmt: skip
+    _check_conditions(imported, given)
     source = _validated(Source, _source(imported, given), imported)
     draft = _benchmark(imported, given, chosen)
     record = _validated(Benchmark, draft, imported)
     omitted = [{"field": path, "source": f"sources/{given.source_id}"} for path in _omitted(record)]
     return _validated(Benchmark, draft | {"omitted_by_source": omitted}, imported), source
+
+
+def _check_conditions(imported: Imported, given: Given) -> None:
+    """Raise an IngestError where a condition that somebody gives is none that a result has."""
+    unknown = next((name for name in given.conditions if name not in At.model_fields), None)
+    if unknown is not None:
+        raise IngestError(
+            imported.name, "the conditions given", f"`{unknown}`", f"one of {', '.join(At.model_fields)}", "correct it"
+        )  # fmt: skip
+    _validated(At, dict(given.conditions), imported)
 
 
 def _validated(model: type[Model], data: Mapping[str, Any], imported: Imported) -> Model:

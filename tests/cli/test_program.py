@@ -9,7 +9,7 @@ from kbtool.cli.app import app
 from kbtool.errors import ExitCode
 from tests.cli.conftest import Run
 
-VERBS = ["lint", "fmt", "explain", "why", "show", "find", "new", "schema", "build", "serve"]
+VERBS = ["lint", "fmt", "explain", "why", "show", "find", "new", "import", "schema", "build", "serve"]
 
 
 def test_verbs_are_those_of_the_readme() -> None:

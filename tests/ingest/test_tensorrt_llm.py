@@ -1,0 +1,172 @@
+"""TensorRT-LLM pages: what a figure counts is decided by the page, and a layout says how many GPUs it takes."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from kbtool.ingest import Catalogue, Drafts, File, IngestError, Origin, record_text
+from kbtool.ingest.tensorrt_llm import drafts
+from kbtool.lint import check
+from kbtool.schema import Benchmark, Source
+from tests.ingest.mlperf_samples import ORIGIN, catalogue, write_things
+from tests.lint.projects import write
+
+PER_GPU = "The reported metric is `Output Throughput per GPU (tokens/sec/GPU)`."
+TOTAL = "The reported metric is `Total Output Throughput (tokens/sec)`."
+TABLE = """
+# LLaMA v3.3 70B
+
+| Sequence Length (ISL/OSL) | B200<br/>TP1 (FP4) | H100<br/>TP2 (FP8) |
+|---|---|---|
+| 1000/1000 | 6,920 | 2,209 |
+| 1024/8192 | 3,242 | |
+"""
+CARDS = """
+#### Llama 3.3 70B
+
+RTX 6000 Pro Blackwell Server Edition
+| Sequence Length (ISL/OSL) | **1 GPUs**<br/>TP1,PP1 (FP4) | **2 GPUs**<br/>TP1,PP2 (FP4) |
+|---|---|---|
+| 128/128 | 3,264 | 6,172 |
+"""
+
+
+def known(model: str = "llama-3-3-70b") -> Catalogue:
+    """Return a catalogue with one model more."""
+    base = catalogue()
+    return Catalogue(base.accelerators, base.engines, base.models | {model})
+
+
+def imported(text: str, where: Catalogue | None = None) -> Drafts:
+    """Return the drafts of a page."""
+    return drafts((File("perf-overview.md", text.encode()),), where or known(), ORIGIN)
+
+
+def figures(record: Benchmark) -> dict[str, tuple[str, Decimal | None]]:
+    """Return metric and value by result."""
+    return {each.id: (each.metric, each.value) for each in record.results}
+
+
+def test_newer_page_prints_figures_per_gpu() -> None:
+    """The sentence of the page says so; nothing in the table does."""
+    b200, h100 = imported(PER_GPU + TABLE).benchmarks
+    assert figures(b200) == {
+        "in1000-out1000": ("tok_s_per_accelerator", Decimal(6920)),
+        "in1024-out8192": ("tok_s_per_accelerator", Decimal(3242)),
+    }
+    assert h100.system.accelerator_count == 2
+    assert h100.results[0].as_published == "2,209 tokens/s/GPU"
+
+
+def test_older_page_prints_totals() -> None:
+    """The same table below another sentence is about the whole configuration."""
+    _, h100 = imported(TOTAL + TABLE).benchmarks
+    assert figures(h100) == {"in1000-out1000": ("output_tok_s", Decimal(2209))}
+
+
+@pytest.mark.parametrize("text", [TABLE, PER_GPU + TOTAL + TABLE], ids=["none", "both"])
+def test_page_that_does_not_say_what_it_counts_is_refused(text: str) -> None:
+    """Without the sentence a figure may be eight times another; nothing is guessed."""
+    with pytest.raises(IngestError, match="import a version that says it"):
+        imported(text)
+
+
+def test_empty_cell_is_no_result() -> None:
+    """A configuration that was not tested has no figure, and is no row."""
+    assert imported(PER_GPU + TABLE).rows == 3
+
+
+def test_card_named_above_the_table() -> None:
+    """The heading names the model, the line below it the card, the column how many."""
+    one, two = imported(TOTAL + CARDS).benchmarks
+    assert {each.system.accelerator for each in (one, two)} == {
+        "accelerators/nvidia-rtx-pro-6000-blackwell-server"
+    }
+    assert (two.deployment.tp, two.deployment.pp, two.system.accelerator_count) == (1, 2, 2)
+
+
+def test_card_named_in_the_heading() -> None:
+    """Newer pages put the card behind a dash in the heading."""
+    text = CARDS.replace("70B\n", "70B - RTX 6000 Pro Blackwell Server Edition\n").replace(
+        "\nRTX 6000 Pro Blackwell Server Edition\n", "\n*Shows*\n\n"
+    )
+    assert len(imported(PER_GPU + text).benchmarks) == 2
+
+
+def test_dep_is_attention_data_parallelism_over_experts() -> None:
+    """DEP4 takes four GPUs, which hold attention replicas and share the experts."""
+    (record,) = imported(
+        PER_GPU + TABLE.replace("TP1", "DEP4").replace("| H100<br/>TP2 (FP8) ", "")
+    ).benchmarks
+    layout = record.deployment
+    assert (layout.tp, layout.ep, layout.attn_dp, record.system.accelerator_count) == (4, 4, 4, 4)
+    assert layout.layout_as_published == "DEP4"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("B200<br/>", "X900<br/>", "device 'X900' is not in the table of names"),
+        ("H100<br/>", "H200<br/>", "no record accelerators/nvidia-h200-sxm"),
+        ("TP1 (", "QP1 (", "layout 'QP1' is none that is known"),
+        ("6,920", "n/a", "figure 'n/a' is no throughput"),
+        ("1024/8192", "1000/1000", "one pair of lengths twice in a column"),
+    ],
+)
+def test_column_that_cannot_be_taken_is_refused_whole(old: str, new: str, reason: str) -> None:
+    """Each of its figures is listed with the reason."""
+    made = imported(PER_GPU + TABLE.replace(old, new))
+    assert {each.reason for each in made.refused} == {reason}
+    assert made.rows == made.taken + len(made.refused)
+
+
+def test_count_that_contradicts_the_layout_is_refused() -> None:
+    """Two GPUs in the head and a layout of one contradict each other."""
+    made = imported(TOTAL + CARDS.replace("TP1,PP2", "TP1,PP1"))
+    assert {each.reason for each in made.refused} == {"2 GPUs in the column's head, but TP1,PP1 takes 1"}
+
+
+def test_missing_model_is_refused_by_name() -> None:
+    """No model is made up."""
+    assert {each.reason for each in imported(PER_GPU + TABLE, catalogue()).refused} == {
+        "no record models/llama-3-3-70b"
+    }
+
+
+def test_table_of_typed_rows_says_its_unit() -> None:
+    """Rows typed from a page carry the unit; rows of two units are refused."""
+    header = "model,gpu,parallelism,gpu_count_from_parallelism,precision,isl,osl,value,unit\n"
+    line = "Llama-3.3-70B,B200,TP1,1,FP4,1000,1000,6920,output tokens/s/GPU\n"
+    (record,) = imported(header + line).benchmarks
+    assert figures(record) == {"in1000-out1000": ("tok_s_per_accelerator", Decimal(6920))}
+    with pytest.raises(IngestError, match="line 2: no precision"):
+        imported(header + line.replace("FP4", ""))
+    with pytest.raises(IngestError, match="no word on what the figures count"):
+        imported(header + line.replace("output tokens/s/GPU", "tokens"))
+
+
+def test_commit_and_one_page_are_asked_for() -> None:
+    """A page changes with every release, and two pages are two sources."""
+    page = File("perf-overview.md", (PER_GPU + TABLE).encode())
+    with pytest.raises(IngestError, match="give the commit"):
+        drafts((page,), known(), Origin(ORIGIN.accessed))
+    with pytest.raises(IngestError, match="one by one"):
+        drafts((page, page), known(), ORIGIN)
+
+
+def test_drafts_lint_without_a_finding(tmp_path: Path) -> None:
+    """Records of a page pass every rule, warnings included."""
+    write(tmp_path)
+    write_things(tmp_path)
+    made = imported((PER_GPU + TABLE).replace("LLaMA v3.3 70B", "Llama 3.1 8B"))
+    records: tuple[Benchmark | Source, ...] = (*made.benchmarks, *made.sources)
+    for each in records:
+        relative = f"records/{type(each).__name__.lower()}s/{each.id}.yaml"
+        (tmp_path / relative).write_text(record_text(each, relative), encoding="utf-8")
+    found = [
+        f"{each.path} {each.code} {each.message}"
+        for each in check(tmp_path)
+        if "t-llm" in each.path or "trtllm" in each.path
+    ]
+    assert found == []
