@@ -179,7 +179,7 @@ def test_build_without_the_site_extra_says_what_to_install() -> None:
     """`kbtool build` without its packages is a usage error that names the extra, not a traceback."""
     result = run_with_core_only("from kbtool.cli import main\nsys.argv[0] = 'kbtool'\nmain()", "build")
     assert result.returncode == 2, result.stdout + result.stderr
-    assert "kbtool[site]" in result.stderr
+    assert 'pip install ".[site]"' in result.stderr
     assert "Traceback" not in result.stderr
 
 

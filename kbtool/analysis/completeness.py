@@ -123,7 +123,7 @@ def _absent(record: Benchmark) -> dict[str, tuple[int, ...]]:
             path = field.path
             if no_speculation and path in _NOT_ASKED_WITHOUT_SPECULATION:
                 continue
-            if not _given_elsewhere(record, path):
+            if not _given_elsewhere(record, path) and not field.is_answered_by(record.results):
                 absent[path] = ()
     for index, result in enumerate(record.results):
         metric, values = result.metric, _RESULT_VALUES(result)

@@ -19,6 +19,7 @@ from kbtool.schema import Benchmark
 from kbtool.schema.benchmark import Result
 from kbtool.vocab.metrics import METRICS
 from kbtool.vocab.terms import Interest
+from kbtool.vocab.warnings import WarningCode
 
 __all__ = [
     "CONFIG_FIELDS",
@@ -201,6 +202,10 @@ def _implausible(context: Context) -> bool:
     return any(True for _ in falling_percentiles(context.record.results))
 
 
+def _garbage_output(context: Context) -> bool:
+    return context.headline is not None and WarningCode.GARBAGE_OUTPUT.value in context.headline.warnings
+
+
 def _disputed(context: Context) -> bool:
     headline = context.headline
     return context.record.status == "disputed" or (headline is not None and headline.standing == "disputed")
@@ -223,6 +228,7 @@ FACTORS: Final = (
     Factor("second-hand-only", -10, "Every source of the headline repeats somebody else's figure.", _second_hand),
     Factor("edition-ambiguous", -5, "The edition of the accelerator is inferred, not stated.", _edition_ambiguous),
     Factor("implausible", -30, "The figures contradict one another or exceed what is plausible.", _implausible),
+    Factor("garbage-output", -30, "The headline carries `garbage_output`: the answers look broken, and the speed of broken answers says little.", _garbage_output),
     Factor("disputed", -20, "Evidence stands against the record or its headline.", _disputed),
 )  # fmt: skip
 """The rubric, in the order in which it is read: exactly one base, then what raises, then what lowers."""

@@ -14,9 +14,10 @@ from kbtool.analysis.confidence import assess as assess_confidence
 from kbtool.analysis.confidence import label_of
 from kbtool.findings import Finding
 from kbtool.schema import Benchmark, Record, Review, Source
+from kbtool.schema.benchmark import Result
 from kbtool.store import Corpus
 
-__all__ = ["Lack", "Section", "assess", "lacks"]
+__all__ = ["Lack", "Section", "assess", "lacks", "without_quote"]
 
 Level = Literal["reviewed", "verified"]
 
@@ -131,14 +132,22 @@ def _of_benchmark(record: Benchmark) -> Iterator[Lack]:
         yield Lack("not-looked-at", f"{field.path} is neither given nor listed: search the source for it")
     if record.confidence is None:
         yield Lack("no-confidence", "no confidence is stated: take the rubric's score, or say why another")
+    for result in without_quote(record):
+        yield Lack(
+            "no-quote",
+            f"result {result.id} has no quote: copy the words or the cell that hold the figure",
+        )
+
+
+def without_quote(record: Benchmark) -> tuple[Result, ...]:
+    """Return the results that want a quote; none of a run of the runner's own, whose raw data has places and no words."""
     if record.measured.client is not None:
-        return  # the raw data of a run of the runner's own has places and no words
-    for result in record.results:
-        if result.basis == "stated" and all(each.quote is None for each in result.evidence):
-            yield Lack(
-                "no-quote",
-                f"result {result.id} has no quote: copy the words or the cell that hold the figure",
-            )
+        return ()
+    return tuple(
+        each
+        for each in record.results
+        if each.basis == "stated" and all(one.quote is None for one in each.evidence)
+    )
 
 
 def _of_review(digest: str, review: Review | None, level: Level) -> Iterator[Lack]:

@@ -64,7 +64,7 @@ _REMEDIES: Final = {
     errno.EACCES: "correct the permissions, and run it again",
     errno.EPERM: "correct the permissions, and run it again",
     errno.EROFS: "work in a folder that can be written",
-    errno.ENOENT: "somebody removed it meanwhile: run it again",
+    errno.ENOENT: "it is not there, or no longer: bring it back, or run it again",
 }
 
 

@@ -66,16 +66,19 @@ def serve(
 
 
 def _site() -> ModuleType:
-    """Return the site package.
+    """Return the site package, with all that its extra brings there.
 
     Raises:
         UsageError: a package of its extra is not installed.
     """
     try:
-        return import_module("kbtool.site")
+        site = import_module("kbtool.site")
+        site.require_libraries()
     except ModuleNotFoundError as error:
+        # One that is asked for by its distribution is missed as a `PackageNotFoundError`, which is one of these.
         if error.name is None or error.name.partition(".")[0] == "kbtool":
             raise
         raise UsageError(
-            f"the site needs `{error.name}`, which is not installed: install kbtool with its extra, `kbtool[site]`"
+            f'the site\'s packages are missing, `{error.name}` first: pip install ".[site]"'
         ) from error
+    return site

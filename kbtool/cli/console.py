@@ -13,8 +13,18 @@ from kbtool.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
-__all__ = ["complain", "console", "find_root", "finish_streams", "prepare_streams", "progress", "say"]
+__all__ = [
+    "complain",
+    "console",
+    "find_root",
+    "finish_streams",
+    "prepare_streams",
+    "progress",
+    "say",
+    "show_table",
+]
 
 SHOW_PROGRESS_AFTER_S: Final = 1.0
 
@@ -83,6 +93,15 @@ def console() -> "Console":
 
     width = None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
     return Output(highlight=False, width=width, soft_wrap=width is not None)
+
+
+def show_table(table: "Table") -> None:
+    """Print a table to stdout, without the blanks that fill its last column."""
+    out = console()
+    with out.capture() as capture:
+        out.print(table)
+    for line in capture.get().splitlines():
+        say(line.rstrip())
 
 
 def find_root(given: Path | None) -> Path:

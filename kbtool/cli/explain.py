@@ -1,4 +1,4 @@
-"""`kbtool explain`: the page of a rule, a metric, a term or a disclosure field, in the terminal."""
+"""`kbtool explain`: the page of a rule, a metric, a term or a field, in the terminal."""
 
 from typing import Annotated
 
@@ -13,11 +13,11 @@ __all__ = ["explain"]
 def explain(
     name: Annotated[
         str,
-        typer.Argument(help="Rule code or name, metric id, term, or disclosure field.", show_default=False),
+        typer.Argument(help="Rule code or name, metric id, term, or field.", show_default=False),
     ],
 ) -> None:
-    """Explain a rule (`T001`), a metric (`tpot_ms`), a term (`cold`) or a disclosure field (`engine.version`)."""
-    lines = _rule(name) or _metric(name) or _disclosure(name) or _terms(name)
+    """Explain a rule (`T001`), a metric (`tpot_ms`), a term (`cold`) or a field (`engine.version`, `form`)."""
+    lines = _rule(name) or _metric(name) or _disclosure(name) or [*_terms(name), *_fields(name)]
     if not lines:
         near = _nearest(name)
         hint = (
@@ -91,14 +91,30 @@ def _terms(name: str) -> Lines:
     return lines
 
 
+def _fields(name: str) -> Lines:
+    from kbtool.cli.fieldnames import field_texts
+
+    lines: Lines = []
+    field = name.rpartition(".")[2]
+    for places, said in field_texts(field):
+        lines += [(f"{field} (field: {places})", "bold"), (said, None)]
+    return lines
+
+
 def _nearest(name: str) -> str | None:
+    from kbtool.cli.fieldnames import field_names
     from kbtool.lint.pages import rule_pages
     from kbtool.store.suggest import nearest
     from kbtool.vocab import METRICS
     from kbtool.vocab.disclosure import DISCLOSURE_FIELDS
     from kbtool.vocab.terms import DEFINITIONS
 
-    names = {page.code for page in rule_pages()} | {page.name for page in rule_pages()} | set(METRICS)
+    names = (
+        field_names()
+        | {page.code for page in rule_pages()}
+        | {page.name for page in rule_pages()}
+        | set(METRICS)
+    )
     names |= {each.path for each in DISCLOSURE_FIELDS} | {
         word for words in DEFINITIONS.values() for word in words
     }

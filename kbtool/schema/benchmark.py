@@ -90,7 +90,7 @@ class System(StrictModel):
     power_limit_as_published: Line | None = opt("How the source prints the limit.")
     clocks: Line | None = opt("Clock settings other than the default.")
     host_cpu: Line | None = opt("Model of the host processor.")
-    host_sockets: Count | None = opt("Host processors per node.")
+    host_sockets: Count | None = opt("Processor sockets per node.")
     host_memory_gib: PositiveNumber | None = opt("Host memory per node, GiB.")
     host_memory_as_published: Line | None = opt("How the source prints the host memory.")
     numa_nodes: Count | None = opt("NUMA nodes per host.")

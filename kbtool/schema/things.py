@@ -98,8 +98,8 @@ class Accelerator(Record):
     names: Seq[Line] = seq("Other names in sources; search finds them.")
     architecture: Fact | None = opt("Architecture and chip.")
     compute_capability: ExactText | None = opt("CUDA compute capability or similar.")
-    form: Literal["pcie_card", "module", "soc", "rack_tray", "wafer", "cloud_chip", "desktop"] = need(
-        "How it is sold."
+    form: Literal["pcie_card", "module", "soc", "cpu", "rack_tray", "wafer", "cloud_chip", "desktop"] = need(
+        "How it is sold; `cpu` for a processor that serves without an accelerator."
     )
     cooling: Fact | None = opt("Cooling.")
     released: Fact | None = opt("Release or availability.")

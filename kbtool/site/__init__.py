@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbtool.site.builder import Builder, BuildReport, build
+from kbtool.site.builder import Builder, BuildReport, build, require_libraries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["BuildReport", "Builder", "build", "serve"]
+__all__ = ["BuildReport", "Builder", "build", "require_libraries", "serve"]
 
 
 def serve(

@@ -29,6 +29,8 @@ Progress = Callable[[int, int], None]
 """Called with what is done and what there is to do."""
 
 _LIBRARIES: Final = ("jinja2", "markdown-it-py", "markupsafe", "nh3", "pydantic", "pyyaml")
+_SHELL: Final = ("mkdocs", "mkdocs-material", "pymdown-extensions", "watchfiles")
+"""Libraries that make or watch hand-written pages, whose output is hashed instead."""
 _REPOSITORY: Final = re.compile(r"^repo_url:[ ]*[\"']?(https://[^\s\"']+?)/?[\"']?[ ]*$", re.MULTILINE)
 
 
@@ -133,7 +135,7 @@ class Builder:
                 out=self._out,
                 records=int(state.fact("records")),
                 pages_written=len(target.written),
-                pages_unchanged=len(target.kept) - len(target.written),
+                pages_unchanged=len(target.kept.keys() - set(target.written)),
                 removed=len(target.removed),
                 seconds=time.perf_counter() - started,
                 findings=broken,
@@ -234,6 +236,16 @@ def _edit_base(root: Path) -> str:
     settings = root / "mkdocs.yml"
     found = _REPOSITORY.search(settings.read_text("utf-8")) if settings.is_file() else None
     return f"{found[1]}/edit/main/" if found else ""
+
+
+def require_libraries() -> None:
+    """Do nothing where everything is installed that the site needs.
+
+    Raises:
+        ModuleNotFoundError: A library is missing; the error has its name.
+    """
+    for name in (*_LIBRARIES, *_SHELL):
+        version(name)
 
 
 @cache

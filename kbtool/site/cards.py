@@ -20,7 +20,7 @@ from kbtool.site.views.text import Quantity, published_text, result_quantity, sc
 from kbtool.vocab.disclosure import DISCLOSURE_FIELDS
 from kbtool.vocab.terms import Interest
 
-__all__ = ["Card", "CardChange", "Mention", "SourceFacts", "card_of"]
+__all__ = ["Card", "CardChange", "Mention", "RawFile", "SourceFacts", "card_of"]
 
 
 class Mention(NamedTuple):
@@ -40,6 +40,14 @@ class CardChange(NamedTuple):
     day: str
     what: str
     why: str
+
+
+class RawFile(NamedTuple):
+    """A raw file that a benchmark names."""
+
+    path: str
+    sha256: str
+    size_bytes: int
 
 
 class SourceFacts(NamedTuple):
@@ -89,6 +97,7 @@ class Card:
     sweep: int
     """Points of the widest sweep of its headline's metric."""
     source: SourceFacts | None
+    raw_files: tuple[RawFile, ...] = ()
 
     @property
     def stands(self) -> bool:
@@ -103,7 +112,7 @@ class Card:
     def from_row(cls, row: str) -> Self:
         """Return the card of `to_row()`."""
         (ref, kind, title, status, updated, headline, metric, cells, mentions, results, evidence_apart, changes,
-         disclosure, names, numbers, sweep, source) = json.loads(row)  # fmt: skip
+         disclosure, names, numbers, sweep, source, raw_files) = json.loads(row)  # fmt: skip
         return cls(
             ref, kind, title, status, updated,
             Quantity(*headline) if headline else None,
@@ -118,6 +127,7 @@ class Card:
             tuple(numbers),
             sweep,
             SourceFacts(*source) if source else None,
+            tuple([RawFile(*each) for each in raw_files]),
         )  # fmt: skip
 
     def digest(self) -> bytes:
@@ -164,6 +174,9 @@ def card_of(
         numbers=tuple(_numbers(record)),
         sweep=sweep,
         source=_source_facts(record) if isinstance(record, Source) else None,
+        raw_files=tuple([RawFile(each.path, each.sha256, each.size_bytes) for each in record.artifacts])
+        if isinstance(record, Benchmark)
+        else (),
     )
 
 

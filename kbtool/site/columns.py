@@ -8,6 +8,7 @@ from kbtool.schema.benchmark import Result
 from kbtool.schema.common import Figure
 from kbtool.site.views.text import Quantity, counted, figure_quantity, published_text, result_quantity, words
 from kbtool.vocab import METRICS
+from kbtool.vocab.closed import titled
 
 __all__ = ["COLUMNS", "Cell", "Column", "cells_of", "headline_of", "results_in_order"]
 
@@ -103,7 +104,7 @@ def _benchmark_cells(record: Benchmark) -> tuple[Cell, ...]:
     text, unit, sign, _, raw = result_quantity(head) if head else Quantity("")
     return (
         Cell(f"{sign} {text}" if sign else text, unit, raw),
-        Cell(metric.title if metric else head.metric if head else ""),
+        Cell(titled(metric.title if metric else head.metric, record.comparison_class) if head else ""),
         Cell(counted(concurrency), raw=str(concurrency)) if concurrency else Cell(),
         Cell(f"{count} \N{MULTIPLICATION SIGN}" if count else "", ref=record.system.accelerator),
         Cell(ref=record.engine.engine),

@@ -92,7 +92,7 @@ class Library:
     """The records of one state of the files. Cards are at hand; whole records are read when asked for."""
 
     def __init__(self, root: Path, files: Files, cache: CardCache) -> None:
-        self._root = root
+        self.root = root
         self._files = {each.ref: each for each in files.found}
         self._cache = cache
         self._records: dict[str, Record] = {}
@@ -190,7 +190,7 @@ class Library:
         review = self._files.get(f"reviews/{ref}")
         if review is None:
             return None
-        pair = Corpus(self._root, (read_file(self._files[ref].file), read_file(review.file)))
+        pair = Corpus(self.root, (read_file(self._files[ref].file), read_file(review.file)))
         return pair.review_state(ref) if ref in pair.records else None
 
     def _read_card(self, ref: str, source: SourceFile) -> None:

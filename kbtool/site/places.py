@@ -36,7 +36,7 @@ RESULTS_PER_PAGE: Final = 12
 """Results of one benchmark on one page; the rest goes to pages of their own."""
 ROWS_AT_FIRST: Final = 12
 """Records listed on the page of what they are about, before a link to all of them."""
-ROWS_PER_LIST: Final = 50
+ROWS_PER_LIST: Final = 30
 """Records on one page of such a list."""
 _TAKEN: Final = frozenset({"content"})
 """Ids of the shell that an id of a record could be."""

@@ -26,6 +26,7 @@ from kbtool.site.places import (
     results_page,
 )
 from kbtool.site.products import Product, key_of
+from kbtool.site.raw_files import published_files, raw_products
 from kbtool.site.render import render
 from kbtool.site.shell import Crumb, PageParts, Shell
 from kbtool.site.views.base import Context, to_record
@@ -70,6 +71,7 @@ class RecordPages:
         digest = self.library.digest(ref)
         yield Product(record_json(ref), key_of(digest, card.status), partial(self._json, card))
         yield Product(raw_path(ref), digest, partial(self.library.data, ref))
+        yield from raw_products(self.library.root, card)
 
     def _key(self, card: Card) -> str:
         library = self.library
@@ -81,7 +83,12 @@ class RecordPages:
             library.review_digest(card.ref),
             library.neighbour_digests(card.ref),
             repr(findings) if findings else "",
+            self._published(card),
         )
+
+    def _published(self, card: Card) -> tuple[str, ...]:
+        """Return the paths of the raw files that the site holds of a record."""
+        return tuple([each.path for each in published_files(self.library.root, card)])
 
     def _context(self, card: Card, record: Record) -> Context:
         library = self.library
@@ -98,6 +105,7 @@ class RecordPages:
             site_name=self.shell.site_name,
             site_url=self.shell.site_url,
             edit_url=f"{self.edit_base}{path}" if self.edit_base else "",
+            raw_files=frozenset(self._published(card)),
         )
 
     def _page(self, card: Card) -> bytes:

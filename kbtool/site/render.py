@@ -15,6 +15,7 @@ __all__ = ["TEMPLATES", "render"]
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 _SPECIAL: Final = re.compile("[&<>\"']")
+_CODE: Final = re.compile("`([^`\n]+)`")
 
 
 def render(template: str, path: str, **values: Any) -> Markup:
@@ -31,7 +32,7 @@ def render(template: str, path: str, **values: Any) -> Markup:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=_Loader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
@@ -39,6 +40,15 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    environment.filters["coded"] = _coded
+    return environment
+
+
+def _coded(text: str) -> str:
+    """Return text with what stands in backticks as code; most texts have none."""
+    if "`" not in text:
+        return text
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
 
 
 class _Loader(FileSystemLoader):

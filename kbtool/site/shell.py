@@ -283,7 +283,7 @@ def _assets(project_root: Path, pages: str) -> dict[str, bytes]:
 def _material_sheet() -> str:
     spec = importlib.util.find_spec("material")
     if spec is None or spec.origin is None:
-        raise KbtoolError("Material for MkDocs is not installed: install kbtool with its extra, kbtool[site]")
+        raise KbtoolError('Material for MkDocs is not installed: pip install ".[site]"')
     folder = Path(spec.origin).parent / "templates" / "assets" / "stylesheets"
     sheets = sorted(folder.glob("main.*.min.css"))
     if len(sheets) != 1:

@@ -5,10 +5,23 @@ the record model (`kbtool.schema.benchmark`); `results.at.x` stands for the fiel
 result's conditions.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
-__all__ = ["DISCLOSURE_FIELDS", "DisclosureField"]
+__all__ = ["DISCLOSURE_FIELDS", "DisclosureField", "HasMetric"]
+
+
+class HasMetric(Protocol):
+    """A result, as far as it is looked at here."""
+
+    @property
+    def metric(self) -> str:
+        """What was measured."""
+
+    @property
+    def value(self) -> object:
+        """The figure; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +34,14 @@ class DisclosureField:
     """What cannot be judged without it."""
     metrics: frozenset[str] = frozenset()
     """Only asked of results with one of these metrics; empty for all."""
+    answered_by: str = ""
+    """Metric whose results answer the same question, load by load, as one value for the whole setup could not."""
+
+    def is_answered_by(self, results: Iterable["HasMetric"]) -> bool:
+        """Return whether a result gives what the field asks for."""
+        return bool(self.answered_by) and any(
+            each.metric == self.answered_by and each.value is not None for each in results
+        )
 
 
 _LATENCY: Final = frozenset({"ttft_ms", "tpot_ms", "normalized_tpot_ms", "itl_ms", "icl_ms", "e2el_ms"})
@@ -57,7 +78,9 @@ DISCLOSURE_FIELDS: Final = (
     DisclosureField("serving.cuda_graph_decode", "CUDA graphs for decode", "Eager decoding is far slower."),
     DisclosureField("speculation.method", "Speculative decoding", "Multiplies speed, by prompt class."),
     DisclosureField("speculation.draft_tok", "Draft tokens", "Bounds the acceptance length."),
-    DisclosureField("speculation.acceptance_length", "Acceptance length", "Explains the speed."),
+    DisclosureField(
+        "speculation.acceptance_length", "Acceptance length", "Explains the speed.", answered_by="acceptance_length"
+    ),
     DisclosureField("measured.day", "Day of measurement", "Ties the figure to versions."),
     DisclosureField("results.at.concurrency", "Concurrency", "One user or many."),
     DisclosureField(

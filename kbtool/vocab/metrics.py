@@ -231,7 +231,7 @@ _ALL: Final = (
         plausible_max=Decimal(1),
     ),
     Metric(
-        "tok_per_step", "Output tokens per step", "tok/step", "request", "output", "neither",
+        "tok_per_step", "Output tokens per arrival", "tok/step", "request", "output", "neither",
         "OSL / arrivals of text; chunks with one time are one arrival", "kbtool", ("prompt_class",),
         "Seen from the client: several steps that arrive together count as one, unlike in the acceptance length.",
         plausible_max=_MILLION,

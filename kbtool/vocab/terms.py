@@ -130,7 +130,7 @@ DEFINITIONS: Final[dict[str, dict[str, str]]] = {
     "reproducibility": {
         "full": "Versions, settings, workload and scripts are public; a reader can repeat the run.",
         "settings_only": "The settings are given, the workload or the versions are not.",
-        "partial": "Something essential is missing, and which is listed.",
+        "partial": "Something essential to a repeat is missing.",
         "none": "The source gives the figure alone.",
     },
     "statistic": {

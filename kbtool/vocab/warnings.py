@@ -59,11 +59,11 @@ class WarningText:
 WARNINGS: Final[dict[WarningCode, WarningText]] = {
     WarningCode.FEW_SAMPLES: WarningText(
         "Too few rounds for an interval, or too few requests for the statistic: the number may move when repeated.",
-        "Measure at least 3 rounds, better 3 server sessions of 3 rounds.",
+        "Measure at least 3 rounds; where there were 3, plan more requests a round.",
     ),
     WarningCode.SINGLE_SESSION: WarningText(
         "All rounds come from one start of the server: the interval leaves out how starts differ.",
-        "Measure at least 3 server sessions.",
+        "Let the plan start the server (`target.launch`), and measure at least 3 sessions.",
     ),
     WarningCode.WIDE_SPREAD: WarningText(
         "The interval is wider than the plan asked for.",

@@ -104,3 +104,12 @@ def test_is_listed() -> None:
     record = benchmark(gaps=[{"field": "system.clocks", "reason": "not_observable"}])
     assert is_listed(record, "system.clocks")
     assert not is_listed(record, "system.os")
+
+
+def test_results_answer_for_a_field_that_names_their_metric() -> None:
+    """An acceptance length of each load says more than one of the setup could."""
+    path = "speculation.acceptance_length"
+    bare = {"speculation": {"acceptance_length": None}}
+    told = [plain_result(), plain_result(id="drafts", metric="acceptance_length", value="2.1")]
+    assert states(**bare)[path] != "given"
+    assert states(**bare, results=told)[path] == "given"

@@ -117,13 +117,14 @@ def test_the_publishers_interest_lowers_once() -> None:
         ),
         ({"system": {"accelerator_basis": "inferred"}}, "edition-ambiguous"),
         ({"results": [plain_result(value="93900")]}, "implausible"),
+        ({"results": [plain_result(warnings=["garbage_output"])]}, "garbage-output"),
         ({"speculation": {"acceptance_length": "9"}}, "implausible"),
         ({"status": "disputed"}, "disputed"),
         ({"results": [plain_result(standing="disputed", standing_reason="x")]}, "disputed"),
     ],
 )
 def test_what_lowers(over: dict[str, Any], code: str) -> None:
-    """Hearsay, a guessed edition, impossible figures, and evidence against it."""
+    """Hearsay, a guessed edition, impossible figures, broken answers, and evidence against it."""
     assert code in codes(**over)
 
 

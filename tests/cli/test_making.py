@@ -1,6 +1,7 @@
 """`new`, `fmt`, `lint` and `schema`: what a contributor's commands do to files."""
 
 import json
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -219,3 +220,19 @@ def test_fmt_takes_a_path_by_another_way(kbtool: Run, project: Path) -> None:
     done = kbtool("fmt", "records/engines/../../records/engines")
     assert done.code == 0
     assert done.out == f"0 of {len(list((project / 'records/engines').iterdir()))} files changed\n"
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("verb", ["build", "serve"])
+def test_a_site_without_its_packages_is_a_wrong_use(
+    kbtool: Run, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """The runner's extra brings some of them, so that the site's modules load: the rest is asked for by name."""
+
+    def version(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("kbtool.site.builder.version", version)
+    done = kbtool(verb)
+    assert done.code == 2
+    assert 'the site\'s packages are missing, `jinja2` first: pip install ".[site]"' in done.err

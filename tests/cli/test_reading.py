@@ -124,6 +124,16 @@ def test_wrong_usage_is_explained(kbtool: Run, arguments: list[str], says: str) 
 
 
 @pytest.mark.usefixtures("project")
+def test_any_field_is_explained_by_its_name(kbtool: Run) -> None:
+    """Not disclosure fields alone: where it stands, what it holds, and the words that it may hold."""
+    done = kbtool("explain", "form")
+    assert done.code == 0
+    assert "field: accelerator" in done.out
+    assert "pcie_card" in done.out
+    assert kbtool("explain", "system.host_sockets").code == 0
+
+
+@pytest.mark.usefixtures("project")
 def test_find_takes_the_id_that_its_table_shows(kbtool: Run) -> None:
     """A bare id filters as the whole reference does."""
     shown = kbtool("find", "-w", "engine=base-engine").out

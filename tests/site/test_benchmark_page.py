@@ -321,11 +321,15 @@ def test_what_was_measured_here_says_how_good_the_measurement_is() -> None:
     )
     shown = next(each for table in page.results.tables for each in table.rows if each.warnings)
     assert shown.warnings == ("few samples", "client bound")
-    assert shown.repeats.startswith("6 runs over 2 starts, 480 samples")
+    assert page.headline is not None
+    assert [each.label for each in page.headline.warnings] == ["few samples", "client bound"]
+    assert all(each.text for each in page.headline.warnings)
+    assert not any("quote" in each for each in page.common.trust.lacks)
+    assert shown.repeats.startswith("6 rounds in 2 starts, 480 samples")
     assert [each.label for each in page.results.warnings] == ["few samples", "client bound"]
     assert page.results.cliffs[0].text == "best at 16 users or fewer, 0.22 of it at 17"
     (measured,) = [each for each in page.measured if each.label == "Client"]
     assert measured.notes[1:] == (
         "not calibrated on this host",
-        "at 64 streams of 1 tokens a chunk: TTFT +0.80 %, time per token -0.02 %, no wrong token count",
+        "at 64 streams of 1 token a chunk: TTFT +0.80 %, time per token -0.02 %, no wrong token count",
     )

@@ -5,7 +5,7 @@ import re
 import pytest
 from markupsafe import Markup, escape
 
-from kbtool.site.render import TEMPLATES, _environment, _escaped
+from kbtool.site.render import TEMPLATES, _coded, _environment, _escaped
 from kbtool.site.views.facts import Item
 from kbtool.site.views.text import Quantity
 
@@ -47,3 +47,9 @@ def test_the_template_of_rows_takes_items_apart_in_their_order() -> None:
 def test_values_are_escaped_as_jinja_would(value: object) -> None:
     """Leaving alone what needs nothing is faster and says the same."""
     assert str(_escaped(value)) == str(escape(value))
+
+
+def test_backticks_become_code() -> None:
+    """What stands in them is escaped first; most texts have none and stay as they are."""
+    assert _coded("run `a < b` & go") == "run <code>a &lt; b</code> &amp; go"
+    assert _coded("plain & simple") == "plain & simple"

@@ -77,12 +77,18 @@ class _Lines:
 
     def __init__(self) -> None:
         self._pace = _Pace()
+        self._is_read = True
 
     def tell(self, event: "Event") -> None:
         text = _words(event, self._pace)
-        if text:
+        if not text or not self._is_read:
+            return
+        try:
             sys.stderr.write(f"{terminal(text)}\n")
             sys.stderr.flush()
+        except OSError:
+            # Whoever read it has gone, or its disk is full: that is no reason to lose what is measured.
+            self._is_read = False
 
 
 class _Live:
@@ -136,7 +142,7 @@ def _words(event: "Event", pace: _Pace) -> str:
         case events.Remark():
             text = event.text
         case events.RunEnded():
-            text = event.why or f"complete: {event.root}"
+            text = event.why or ""  # that a run is complete is said once, with what to do next
     return text
 
 

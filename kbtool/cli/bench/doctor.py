@@ -1,23 +1,27 @@
 """`kbtool bench doctor`: what is there before anything is measured, and what a record would lack."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from kbtool.cli.bench.knowledge import accelerator_names
-from kbtool.cli.bench.reading import read_plan
-from kbtool.cli.console import console, say
-from kbtool.errors import ExitCode
+from kbtool.cli.bench.reading import read_plan, read_url
+from kbtool.cli.bench.references import model_names, reference_remarks
+from kbtool.cli.console import say, show_table
+from kbtool.errors import ExitCode, UsageError
 from kbtool.escape import terminal
 
 if TYPE_CHECKING:
     from kbtool.runner.doctor import Diagnosis, Probe, ServerReport
     from kbtool.runner.plan import Plan
-    from kbtool.runner.plan.check import Known
 
-__all__ = ["diagnose", "doctor", "known_limits"]
+__all__ = ["diagnose", "doctor"]
+
+
+_HOST_AND_PORT: Final = re.compile(r"[A-Za-z0-9.-]+:[0-9]{1,5}")
 
 
 def doctor(
@@ -32,14 +36,33 @@ def doctor(
 
     Sends a handful of small requests to each server and changes nothing.
     """
-    found = diagnose(target if "://" in target else read_plan(Path(target)).plan)
+    from kbtool.runner.doctor import Access
+
+    plan = None if "://" in target else _planned(target)
+    found = diagnose(read_url(target) if plan is None else plan)
     for report in (*found.servers, *((found.router,) if found.router else ())):
         _print_server(report)
     _print_machine(found)
     _print_remarks(found)
-    _print_fields(found)
-    if not found.usable:
+    lacking = _print_references(plan, found) if plan is not None else False
+    if any(each.access is not Access.UNREACHABLE for each in found.servers):
+        _print_fields(found)
+    if lacking or not found.usable:
         raise typer.Exit(ExitCode.FINDINGS)
+
+
+def _planned(path: str) -> "Plan":
+    """Return the plan of a file.
+
+    Raises:
+        UsageError: there is none; perhaps an address was meant.
+    """
+    if not Path(path).exists():
+        raise UsageError(
+            f"{path} does not exist: give a plan file; ready ones are in plans/; or an address such as "
+            f"http://{path if _HOST_AND_PORT.fullmatch(path) else '127.0.0.1:8000'}"
+        )
+    return read_plan(Path(path)).plan
 
 
 def diagnose(target: "Plan | str") -> "Diagnosis":
@@ -48,11 +71,6 @@ def diagnose(target: "Plan | str") -> "Diagnosis":
     from kbtool.runner.telemetry import NvmlBackend, read_host
 
     return examine(target, Surroundings(NvmlBackend(), read_host(), accelerator_names()))
-
-
-def known_limits(plan: "Plan") -> "Known":
-    """Return what a plan's cells are checked against: limits that its servers tell."""
-    return diagnose(plan).known
 
 
 def _line(label: str, value: object) -> None:
@@ -132,6 +150,20 @@ def _print_remarks(found: "Diagnosis") -> None:
         )
 
 
+def _print_references(plan: "Plan", found: "Diagnosis") -> bool:
+    """Print what the knowledge base says of a plan's subject; return whether a record of it is missing."""
+    from kbtool.runner.doctor.subject import model_remarks
+
+    for each in model_remarks(found.servers, plan, model_names(plan)):
+        say(terminal(f"{each.severity.value}: {each.place}: {each.found}: {each.remedy}"))
+    missing = False
+    for remark in reference_remarks(plan):
+        missing = missing or remark.severity == "refused"
+        severity = "problem" if remark.severity == "refused" else "warning"
+        say(terminal(f"{severity}: {remark.place}: {remark.message}"))
+    return missing
+
+
 def _print_fields(found: "Diagnosis") -> None:
     from rich.table import Table
     from rich.text import Text
@@ -142,6 +174,6 @@ def _print_fields(found: "Diagnosis") -> None:
     for each in found.fields:
         said = f"{each.value}  ({each.source})" if each.filled else f"{each.reason}: {each.remedy}"
         table.add_row(each.title, "filled" if each.filled else "gap", Text(terminal(said)))
-    console().print(table)
+    show_table(table)
     filled = sum(each.filled for each in found.fields)
     say(f"{filled} of {len(found.fields)} fields would be filled; {found.requests} small requests were sent")

@@ -3,6 +3,7 @@
 import json
 import platform
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -61,15 +62,18 @@ def calibration_here() -> Mapping[str, Any] | None:
     """Return the client's error on this host, or None where it was never measured.
 
     Raises:
-        RecordError: the file is damaged.
+        RecordError: the file is damaged. It would be found when the record is written, after the measuring.
     """
+    from kbtool.runner.calibrate import read_calibration
+
     path = calibration_path()
     try:
-        found = json.loads(path.read_bytes())
+        date.fromisoformat(read_calibration(path).date[:10])
+        found: Mapping[str, Any] = json.loads(path.read_bytes())
     except FileNotFoundError:
         return None
-    except ValueError as error:
-        raise RecordError(f"{path}: {error}: remove it, and run `kbtool bench calibrate` again") from None
-    if not isinstance(found, dict):
-        raise RecordError(f"{path}: holds no calibration: remove it, and run `kbtool bench calibrate` again")
+    except (RecordError, TypeError, ValueError) as error:
+        raise RecordError(
+            f"{path}: {error}; expected what `kbtool bench calibrate` writes: remove it, and run that again"
+        ) from None
     return found

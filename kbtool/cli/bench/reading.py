@@ -1,10 +1,10 @@
 """Plans and runs as the verbs are given them: found, read, checked, and refused with a message that teaches."""
 
 import os
-from collections.abc import Iterator
+import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -12,12 +12,9 @@ from kbtool import __version__
 from kbtool.errors import RecordError, UsageError
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
-
     from kbtool.runner.folder import RunFolder
     from kbtool.runner.plan import Plan
     from kbtool.runner.results import Run
-    from kbtool.store.positions import Node
 
 __all__ = [
     "PlanArgument",
@@ -25,8 +22,12 @@ __all__ = [
     "RunArgument",
     "client_name",
     "open_run",
+    "read_bounded",
     "read_plan",
     "read_run",
+    "read_url",
+    "require_run_folder",
+    "require_traces",
     "state_folder",
 ]
 
@@ -63,18 +64,11 @@ def read_plan(path: Path) -> ReadPlan:
     """
     from pydantic import ValidationError
 
+    from kbtool.cli.bench.planfaults import plan_faults
     from kbtool.runner.plan import Plan
     from kbtool.store.yamlio import YamlFault, parse
 
-    try:
-        size = path.stat().st_size
-        data = path.read_bytes() if size <= MAX_PLAN_BYTES else b""
-    except FileNotFoundError:
-        raise UsageError(f"{path} does not exist: give a plan file; ready ones are in plans/") from None
-    except IsADirectoryError:
-        raise UsageError(f"{path} is a folder: give a plan file") from None
-    if size > MAX_PLAN_BYTES:
-        raise UsageError(f"{path} has {size:,} bytes; a plan has at most {MAX_PLAN_BYTES:,}: is it a plan?")
+    data = read_bounded(path, MAX_PLAN_BYTES, "a plan file; ready ones are in plans/")
     try:
         value = parse(data)
     except YamlFault as fault:
@@ -82,75 +76,95 @@ def read_plan(path: Path) -> ReadPlan:
     try:
         return ReadPlan(path, data, Plan.model_validate(value))
     except ValidationError as error:
-        raise RecordError("\n".join(_faults(path, data, error))) from None
+        raise RecordError("\n".join(plan_faults(path, data, value, error))) from None
 
 
-def _faults(path: Path, data: bytes, error: "ValidationError") -> Iterator[str]:
-    from kbtool.store.places import key_place, place
-    from kbtool.store.yamlio import parse_with_positions
+def read_bounded(path: Path, largest_bytes: int, wanted: str) -> bytes:
+    """Read a file that somebody names, which may be anything.
 
-    root = parse_with_positions(data)[1]
-    found = error.errors(include_url=False, include_context=False)
-    for each in found:
-        below = [other for other in found if other["loc"][: len(each["loc"])] == each["loc"]]
-        if each["type"] == "too_short" and len(below) > 1:
-            continue  # its entries are faulty, not missing
-        location = [part for part in each["loc"] if not _is_tag(part)]
-        where = (
-            key_place(_node(root, location)) if each["type"] == "extra_forbidden" else place(root, location)
+    Args:
+        path: The file.
+        largest_bytes: Most that it may hold.
+        wanted: What is to be given, for messages.
+
+    Raises:
+        UsageError: there is none, it is no plain file, or it is larger.
+    """
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        raise UsageError(f"{path} does not exist: give {wanted}") from None
+    except NotADirectoryError:
+        raise UsageError(f"{path} lies in what is no folder: give {wanted}") from None
+    if stat.S_ISDIR(found.st_mode):
+        raise UsageError(f"{path} is a folder: give {wanted}")
+    if not stat.S_ISREG(found.st_mode):
+        # A pipe may never end, and a device certainly does not.
+        raise UsageError(f"{path} is a device or a pipe; expected a file that ends: give {wanted}")
+    with path.open("rb") as file:
+        data = file.read(largest_bytes + 1)
+    if len(data) > largest_bytes:
+        raise UsageError(
+            f"{path} has {max(found.st_size, len(data)):,} bytes; expected at most {largest_bytes:,}: give {wanted}"
         )
-        field = ".".join(str(part) for part in location) or "the plan"
-        yield f"{path}:{where.line}:{where.column}: {field}: {_said(each)}"
+    return data
 
 
-def _node(root: "Node", location: list[Any]) -> "Node":
-    node = root
-    for part in location:
-        node = node.child(part) or node
-    return node
+def require_traces(read: ReadPlan) -> None:
+    """Do nothing where every trace that a plan replays can be read; else servers would be started for nothing.
+
+    Raises:
+        TraceFileError: one cannot; the message names the line.
+    """
+    from kbtool.runner.plan.workloads import Replay
+    from kbtool.runner.prompts import read_trace, trace_lines
+
+    for load in read.plan.workloads:
+        if isinstance(load, Replay):
+            lines = trace_lines(read.path.resolve().parent / load.path)
+            read_trace(lines, load.path, first=load.first, most=load.requests)
 
 
-def _is_tag(part: Any) -> bool:
-    """Return whether a part of a location names a kind of workload and no key of the file."""
-    return isinstance(part, str) and part in {
-        "single_stream", "concurrency", "rate", "prefill", "conversation", "long_decode", "replay",
-    }  # fmt: skip
+def read_url(text: str) -> str:
+    """Return the address of a server as it was given.
 
+    Raises:
+        UsageError: it is no address, or holds what is none of ours to print.
+    """
+    from pydantic import ValidationError
 
-def _said(fault: Any) -> str:
-    message = str(fault["msg"]).removeprefix("Value error, ")
-    if fault["type"] == "extra_forbidden":
-        near = _nearest_key(str(fault["loc"][-1]))
-        meant = (
-            f"did you mean `{near}`?"
-            if near
-            else "`schema/plan.schema.json` has them all: correct or remove it"
-        )
-        return f"there is no such key here; {meant}"
-    if fault["type"] == "missing":
-        return "is missing: add it"
-    return message
+    from kbtool.runner.plan.target import EndpointPlan
 
-
-def _nearest_key(name: str) -> str | None:
-    """Return the key of a plan, at whatever place, that was meant."""
-    from kbtool.runner.plan import Plan
-    from kbtool.store.suggest import nearest
-
-    schema = Plan.model_json_schema()
-    parts = (schema, *schema["$defs"].values())
-    return nearest(name, sorted({key for part in parts for key in part.get("properties", {})}))
+    try:
+        return EndpointPlan(url=text).url
+    except ValidationError as error:
+        said = str(error.errors(include_url=False)[0]["msg"]).removeprefix("Value error, ")
+        raise UsageError(f"the address of the server: {said}") from None
 
 
 def open_run(path: Path) -> "RunFolder":
     """Open a run folder to read it.
 
     Raises:
-        FolderError: it is none, or its ledger is damaged.
+        UsageError: there is no such folder.
+        FolderError: it is no run, or its ledger is damaged.
     """
     from kbtool.runner.folder import Mode, RunFolder
 
+    require_run_folder(path)
     return RunFolder.open(path, Mode.READ)
+
+
+def require_run_folder(path: Path) -> None:
+    """Do nothing where there is a folder.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if not path.exists():
+        raise UsageError(f"{path} does not exist: give a run folder, such as one of those in runs/")
+    if not path.is_dir():
+        raise UsageError(f"{path} is no folder: give a run folder, such as one of those in runs/")
 
 
 def read_run(path: Path) -> "Run":
@@ -170,5 +184,6 @@ def read_run(path: Path) -> "Run":
 
 def state_folder() -> Path:
     """Return where facts about this host are kept between runs, such as the client's calibration."""
-    base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")  # noqa: PTH111, PTH118 - the variable's own default
-    return Path(base) / "kbtool"
+    given = Path(os.environ.get("XDG_STATE_HOME", ""))
+    # A relative one would be another place in each folder; the convention is to leave it out.
+    return (given if given.is_absolute() else Path("~/.local/state").expanduser()) / "kbtool"

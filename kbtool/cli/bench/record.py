@@ -1,30 +1,33 @@
 """`kbtool bench record | report | verify`: what came out of a run, and whether it is still what was sealed."""
 
 import json
-import shutil
+import re
 from datetime import date
-from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from kbtool.cli.bench.reading import RunArgument, open_run, read_run
+from kbtool.cli.bench.newfiles import NewFiles
+from kbtool.cli.bench.reading import RunArgument, open_run, read_run, require_run_folder
 from kbtool.cli.bench.rows import print_rows
 from kbtool.cli.console import complain, find_root, say
 from kbtool.cli.options import RootOption
 from kbtool.errors import ExitCode, RecordError, UsageError
+from kbtool.escape import terminal
 
 if TYPE_CHECKING:
+    from kbtool.runner.emit import LinkTarget
     from kbtool.runner.results import Run
     from kbtool.schema import Benchmark, Source
     from kbtool.schema.benchmark import Artifact
 
-__all__ = ["publish", "record", "report", "verify"]
+__all__ = ["checked_id", "publish", "record", "report", "verify"]
 
 LARGEST_BAG_BYTES: Final = 32 * 1024 * 1024
 """A larger run is kept elsewhere; its manifest says what belongs to it."""
+LONGEST_ID: Final = 100
 
 
 def report(
@@ -67,22 +70,37 @@ def record(
     from kbtool.runner.emit import RecordGiven, records_of
 
     project, run = find_root(root), read_run(folder)
-    manifest = (folder / "manifest.json").read_bytes()
+    if not run.finished:
+        raise RecordError(
+            f"{folder} is not complete: go on with `kbtool bench resume {folder}`, then record it"
+        )
+    manifest = folder / "manifest.json"
+    if not manifest.is_file():
+        raise RecordError(
+            f"{manifest} is missing, and the run is complete: restore it from a copy; `kbtool bench verify {folder}` "
+            "says what else is not as it was sealed"
+        )
     source_id = _slug(f"run-{run.run_id}")
-    record_id = name or _slug(f"ev-{run.plan.id}-{run.run_id}")
-    artifacts = _keep(folder, project, source_id) if keep_raw else ()
-    given = RecordGiven(
-        # The day of the run, not of the command: one run gives one record, whenever it is written.
-        today=date.fromisoformat(run.facts["started"][:10]),
-        record_id=record_id,
-        source_id=source_id,
-        ledger_sha256=sha256(manifest).hexdigest(),
-        artifacts=artifacts,
-        targets=_targets(project, run),
-    )
-    made = records_of(run, given)
-    benchmark = _with_confidence(made.benchmark, run)
-    publish(project, benchmark, made.source)
+    record_id = _slug(f"ev-{run.plan.id}-{run.run_id}") if name is None else checked_id(name)
+    targets = _targets(project, run)
+    with NewFiles() as new:
+        artifacts = _keep(folder, project, source_id, new) if keep_raw else ()
+        given = RecordGiven(
+            # The day of the run, not of the command: one run gives one record, whenever it is written.
+            today=date.fromisoformat(run.facts["started"][:10]),
+            record_id=record_id,
+            source_id=source_id,
+            ledger_sha256=sha256(manifest.read_bytes()).hexdigest(),
+            artifacts=artifacts,
+            targets=targets,
+        )
+        made = records_of(run, given)
+        benchmark = _with_confidence(made.benchmark, run)
+        publish(project, benchmark, made.source, new)
+    for each in artifacts:
+        say(f"wrote {each.path}")
+    for reason in made.not_linked:
+        say(terminal(f"not linked: {reason}"))
     if llm_d:
         _write_llm_d(benchmark, folder / "derived" / "llm-d")
     say(
@@ -101,33 +119,52 @@ def _write_llm_d(benchmark: "Benchmark", place: Path) -> None:
         say(f"wrote {path}, {len(made.not_written)} figures not in it")
 
 
-def publish(project: Path, benchmark: "Benchmark", source: "Source") -> None:
+def publish(project: Path, benchmark: "Benchmark", source: "Source", new: NewFiles) -> None:
     """Write a benchmark and its source into the knowledge base, and lint what was written.
 
+    Args:
+        project: The knowledge base.
+        benchmark: The record of what was measured.
+        source: The record of where it comes from.
+        new: What the verb has written so far, open: the records are added to it.
+
     Raises:
-        typer.Exit: lint found an error; the files stay, so that they can be looked at.
+        UsageError: there is another record of that id.
+        typer.Exit: lint found an error; it is said, and leaving `new` takes the files away.
     """
-    paths = [
-        _write(project, "source", source.id, source),
-        _write(project, "benchmark", benchmark.id, benchmark),
-    ]
-    for path in paths:
-        say(f"wrote {path.relative_to(project)}")
-    if _lint(project, paths):
+    texts = dict(
+        (
+            _text_of(project, "source", source.id, source),
+            _text_of(project, "benchmark", benchmark.id, benchmark),
+        )
+    )
+    for path, text in texts.items():
+        _require_free(path, text, project)
+    for path, text in texts.items():
+        new.write(path, text)
+    if _lint(project, list(texts)):
+        complain("nothing was written: correct what is said above, then do it again")
         raise typer.Exit(ExitCode.FINDINGS)
+    for path in texts:
+        say(f"wrote {path.relative_to(project)}")
 
 
 def verify(folder: RunArgument) -> None:
     """Check that every sealed byte of a run is what it was, and that its figures can be computed anew."""
     from kbtool.runner.folder import verify as check
 
+    require_run_folder(folder)
     found = check(folder)
     for each in found:
         complain(str(each))
     if found:
         raise typer.Exit(ExitCode.FINDINGS)
-    run = read_run(folder)
+    from kbtool.runner.results import load_run
+
+    run = load_run(open_run(folder))
     say(f"{folder}: every sealed file is what it was; {len(run.cells)} cells, figures computed anew")
+    if not run.finished:
+        say(f"the run is not complete: go on with `kbtool bench resume {folder}`")
 
 
 def _with_confidence(benchmark: "Benchmark", run: "Run") -> "Benchmark":
@@ -140,16 +177,17 @@ def _with_confidence(benchmark: "Benchmark", run: "Run") -> "Benchmark":
     return benchmark.model_copy(update={"confidence": said})
 
 
-def _targets(project: Path, run: "Run") -> dict[str, Decimal]:
-    """Return the values of the results that the run measures again."""
+def _targets(project: Path, run: "Run") -> "dict[str, LinkTarget]":
+    """Return the results that the run measures again."""
     if not run.plan.replicates:
         return {}
-    from kbtool.runner.reproduce import target_value
+    from kbtool.runner.emit import LinkTarget
+    from kbtool.runner.reproduce import same_statistics, target_value
     from kbtool.schema import Benchmark
     from kbtool.store import load
 
     corpus = load(project)
-    found: dict[str, Decimal] = {}
+    found = {}
     for aim in run.plan.replicates:
         ref, _, result_id = aim.target.partition("#")
         target = corpus.get(ref)
@@ -159,21 +197,20 @@ def _targets(project: Path, run: "Run") -> dict[str, Decimal]:
             )
         wanted = result_id or target.headline
         result = next((each for each in target.results if each.id == wanted), None)
-        value = None if result is None else target_value(result)
-        if value is not None:
-            found[aim.target] = value
+        if result is not None:
+            same = same_statistics(result.metric, result.statistic)
+            found[aim.target] = LinkTarget(target_value(result), same)
     return found
 
 
-def _keep(folder: Path, project: Path, source_id: str) -> "tuple[Artifact, ...]":
+def _keep(folder: Path, project: Path, source_id: str, new: NewFiles) -> "tuple[Artifact, ...]":
     """Copy the run as one archive beside the records, and its manifest in any case."""
     from kbtool.runner.folder import pack
     from kbtool.schema.benchmark import Artifact
 
     place = project / "raw" / source_id
-    place.mkdir(parents=True, exist_ok=True)
     manifest = place / "manifest.json"
-    shutil.copyfile(folder / "manifest.json", manifest)
+    new.write(manifest, (folder / "manifest.json").read_bytes())
     unpacked = sum(each["size_bytes"] for each in json.loads(manifest.read_bytes())["files"])
     kept = [
         Artifact(
@@ -188,9 +225,10 @@ def _keep(folder: Path, project: Path, source_id: str) -> "tuple[Artifact, ...]"
             f"the run has {unpacked:,} bytes: only its manifest is kept in raw/; keep {folder} where readers find it"
         )
         return tuple(kept)
-    bag = place / "run.tar"
-    bag.unlink(missing_ok=True)
-    seal = pack(folder, bag)
+    bag, fresh = new.at(place / "run.tar"), place / "run.tar.new"
+    fresh.unlink(missing_ok=True)
+    seal = pack(folder, fresh)
+    fresh.replace(bag)
     kept.append(
         Artifact(
             path=bag.relative_to(project).as_posix(),
@@ -203,15 +241,24 @@ def _keep(folder: Path, project: Path, source_id: str) -> "tuple[Artifact, ...]"
     return tuple(kept)
 
 
-def _write(project: Path, kind: str, record_id: str, made: Any) -> Path:
-    from kbtool.store.atomic import write_atomic
+def _text_of(project: Path, kind: str, record_id: str, made: Any) -> tuple[Path, bytes]:
+    """Return where a record goes, and what stands there then."""
     from kbtool.store.dump import record_text
 
     path = project / "records" / f"{kind}s" / f"{record_id}.yaml"
-    relative = path.relative_to(project).as_posix()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, record_text(made, kind, relative).encode())
-    return path
+    return path, record_text(made, kind, path.relative_to(project).as_posix()).encode()
+
+
+def _require_free(path: Path, text: bytes, project: Path) -> None:
+    """Do nothing where a record may be written: nothing is there, or the same.
+
+    Raises:
+        UsageError: another record would be lost, or what somebody wrote into it.
+    """
+    if path.exists() and path.read_bytes() != text:
+        raise UsageError(
+            f"{path.relative_to(project)} is there already, and holds something else: remove it, or give another --id"
+        )
 
 
 def _lint(project: Path, paths: list[Path]) -> bool:
@@ -228,6 +275,22 @@ def _slug(text: str) -> str:
     from kbtool.runner.emit.figures import slug
 
     found = slug(text)
-    if len(found) > 100:
+    if len(found) > LONGEST_ID:
         raise UsageError(f"{found} is too long for an id: give one with --id")
     return found
+
+
+def checked_id(text: str) -> str:
+    """Return the id of a record as it was given.
+
+    Raises:
+        UsageError: it cannot be one.
+    """
+    from kbtool.schema.base import SLUG_PATTERN
+
+    if len(text) > LONGEST_ID or not re.match(SLUG_PATTERN, text):
+        raise UsageError(
+            f"--id {text[:LONGEST_ID]!r} cannot be an id; expected lower-case words of a-z and 0-9, joined by single "
+            f"hyphens, at most {LONGEST_ID} characters, such as ev-vllm-users: correct it"
+        )
+    return text

@@ -10,15 +10,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kbtool.cli.bench.checking import remarks_of_plan, remarks_of_run
 from kbtool.cli.bench.display import display, duration
 from kbtool.cli.bench.knowledge import accelerator_names, calibration_here
-from kbtool.cli.bench.reading import PlanArgument, ReadPlan, RunArgument, client_name, read_plan
-from kbtool.cli.console import complain, console, say
+from kbtool.cli.bench.reading import (
+    PlanArgument,
+    ReadPlan,
+    RunArgument,
+    client_name,
+    read_plan,
+    require_run_folder,
+    require_traces,
+)
+from kbtool.cli.console import complain, say, show_table
 from kbtool.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from kbtool.runner.plan.check import Known, Remark
-    from kbtool.runner.session import Given
+    from kbtool.runner.plan.check import Remark
+    from kbtool.runner.session import Given, Session
 
 __all__ = ["plan", "resume", "run"]
 
@@ -42,10 +51,11 @@ def plan(
 ) -> None:
     """Check a plan, list its cells, estimate tokens and time, and say what cannot work or will mislead."""
     from kbtool.runner.plan.cells import schedule
-    from kbtool.runner.plan.check import Known, Speeds, estimate, remarks
+    from kbtool.runner.plan.check import Speeds, estimate
 
     read = read_plan(file)
-    known = _known(read) if ask and read.plan.target.endpoints else Known()
+    require_traces(read)
+    found = remarks_of_plan(read.plan, ask=ask)
     speeds = Speeds(prefill_tok_s, decode_tok_s)
     work = estimate(read.plan, speeds)
     _print_cells(schedule(read.plan))
@@ -57,7 +67,7 @@ def plan(
         f"time: {duration(work.least_s)} to {duration(work.most_s)}, at an assumed {prefill_tok_s:,g} tok/s of prefill and "
         f"{decode_tok_s:g} tok/s per user"
     )
-    if _tell_remarks(remarks(read.plan, known)):
+    if _tell_remarks(found):
         raise typer.Exit(ExitCode.FINDINGS)
 
 
@@ -70,6 +80,12 @@ def run(
     ],
     *,
     out: OutOption = Path("runs"),
+    without_record: Annotated[
+        bool,
+        typer.Option(
+            "--without-record", help="Measure even where it shows already that no record can be made of it."
+        ),
+    ] = False,
 ) -> None:
     """Carry out a plan, and write a run folder as it goes.
 
@@ -81,14 +97,17 @@ def run(
 
     plans = [read_plan(file) for file in files]
     for read in plans:
-        _refuse(read)
+        _refuse(read, without_record=without_record)
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"--out {out} is no folder; expected one that run folders are made in: name another")
     out.mkdir(parents=True, exist_ok=True)
     given = _given()
     with ExitStack() as stack:
         interrupts = stack.enter_context(listening())
         tell = stack.enter_context(display())
-        sessions = [
-            open_session(
+        sessions: list[Session] = []
+        for read in plans:
+            session = open_session(
                 read.plan,
                 read.data,
                 _new_folder(out, read.plan.id),
@@ -96,9 +115,10 @@ def run(
                 given=given,
                 interrupts=interrupts,
                 tell=tell,
+                beside=tuple(sessions),
             )
-            for read in plans
-        ]
+            stack.callback(session.close)
+            sessions.append(session)
         finished = run_alternating(sessions)
     _say_next(finished, [session.folder.root for session in sessions])
 
@@ -117,6 +137,7 @@ def resume(
     from kbtool.runner.folder import OnDamage
     from kbtool.runner.session import listening, resume_session
 
+    require_run_folder(folder)
     with listening() as interrupts, display() as tell:
         session = resume_session(
             folder,
@@ -148,19 +169,11 @@ def _new_folder(out: Path, name: str) -> Path:
     raise UsageError(f"{out} holds too many runs of this second: try again")
 
 
-def _refuse(read: ReadPlan) -> None:
-    """Refuse what is known not to work before anything is started."""
-    from kbtool.runner.plan.check import Known, remarks
-
-    known = _known(read) if read.plan.target.endpoints else Known()
-    if _tell_remarks(remarks(read.plan, known)):
+def _refuse(read: ReadPlan, *, without_record: bool) -> None:
+    """Refuse what is known not to work, or to be lost, before anything is started."""
+    require_traces(read)
+    if _tell_remarks(remarks_of_run(read.plan, without_record=without_record)):
         raise typer.Exit(ExitCode.FINDINGS)
-
-
-def _known(read: ReadPlan) -> "Known":
-    from kbtool.cli.bench.doctor import known_limits
-
-    return known_limits(read.plan)
 
 
 def _tell_remarks(found: "Sequence[Remark]") -> bool:
@@ -191,7 +204,7 @@ def _print_cells(visits: Sequence[Any]) -> None:
             f"{cell.output_tok:,}",
             count,
         )
-    console().print(table)
+    show_table(table)
 
 
 def _say_next(finished: bool, roots: Sequence[Path]) -> None:

@@ -3,9 +3,10 @@
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from kbtool.cli.bench.knowledge import calibration_path
-from kbtool.cli.bench.reading import RunArgument, read_plan, read_run
-from kbtool.cli.bench.record import publish
+from kbtool.cli.bench.newfiles import NewFiles
+from kbtool.cli.bench.reading import RunArgument, read_bounded, read_plan, read_run, read_url
+from kbtool.cli.bench.record import checked_id, publish
 from kbtool.cli.console import complain, console, find_root, say
 from kbtool.cli.options import RootOption, day
 from kbtool.errors import ExitCode, RecordError, UsageError
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["calibrate", "compare", "crosscheck", "import_file", "reproduce"]
 
 LARGEST_FILE_BYTES: Final = 256 * 1024 * 1024
+MOST_STREAMS: Final = 4096
+"""As many as a plan may ask for."""
 
 
 def calibrate(
@@ -45,22 +49,51 @@ def calibrate(
     The error is kept for this host, and written into every record that is measured on it.
     """
     from kbtool.runner.calibrate import calibrate as measure
-    from kbtool.runner.calibrate import write_calibration
+    from kbtool.runner.calibrate import verdict, write_calibration
 
-    try:
-        levels = tuple(int(each) for each in streams.split(","))
-    except ValueError:
-        raise UsageError(
-            f"--streams {streams!r} holds no numbers joined by commas, such as 1,16,64"
-        ) from None
+    levels, path = _levels(streams), calibration_path()
+    _require_place(path)
     found = measure(levels, checks=check, realtime=realtime, on_step=_complain_one)
     _print_calibration(found)
-    path = calibration_path()
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_calibration(found, path)
     say(f"kept in {path}")
+    say(verdict(found))
     if not found.passed:
         raise typer.Exit(ExitCode.FINDINGS)
+
+
+def _require_place(path: Path) -> None:
+    """Do nothing where a file can be written; better said before the measuring than after it.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise UsageError(
+            f"{path.parent}: {error.strerror}; expected a folder to keep the result in: correct its permissions, or "
+            "name another one in XDG_STATE_HOME"
+        ) from None
+
+
+def _levels(text: str) -> tuple[int, ...]:
+    """Return the numbers of streams that are asked for.
+
+    Raises:
+        UsageError: they are none, or none that can be measured: without a stream there is no error to find.
+    """
+    words = text.split(",")
+    if not all(word.isascii() and word.isdigit() and len(word) <= len(str(MOST_STREAMS)) for word in words):
+        raise UsageError(f"--streams {text!r} holds no numbers joined by commas, such as 1,16,64")
+    levels = tuple(map(int, words))
+    if not all(1 <= level <= MOST_STREAMS for level in levels) or len(set(levels)) < len(levels):
+        raise UsageError(
+            f"--streams {text!r}; expected numbers from 1 to {MOST_STREAMS:,}, each once: correct it"
+        )
+    return levels
 
 
 def _complain_one(text: str) -> None:
@@ -128,8 +161,15 @@ def import_file(
     """Read other tools' result files: say what they hold, and write drafts where the records they need are named."""
     from kbtool.ingest import Given, read, to_records
 
+    conditions, read_on = _conditions(at or []), _day_read(accessed)
+    if name is not None:
+        checked_id(f"source-{name}")
+        if len(files) > 1:
+            raise UsageError(
+                f"--id {name!r} is given for {len(files)} files; expected one: import one at a time"
+            )
     for path in files:
-        data = _read_file(path)
+        data = read_bounded(path, LARGEST_FILE_BYTES, "a result file of a load tool")
         found = read(tool, data, path.name)
         _print_imported(found, path)
         named = {"accelerator": accelerator, "engine": engine, "model": model, "publisher": publisher}
@@ -139,7 +179,7 @@ def import_file(
             continue
         project = find_root(root)
         stem = name or _stem(path, data)
-        kept = _keep_original(project, f"source-{stem}", path, data)
+        original = _place_of_original(project, f"source-{stem}", path)
         given = Given(
             benchmark_id=f"ev-{stem}",
             source_id=f"file-{stem}",
@@ -147,25 +187,15 @@ def import_file(
             engine=str(engine),
             model=str(model),
             publisher=str(publisher),
-            accessed=day(accessed, "--accessed") or datetime.now(UTC).date(),
+            accessed=read_on,
             url=url,
-            raw_path=kept,
-            conditions=_conditions(at or []),
+            raw_path=original.relative_to(project).as_posix(),
+            conditions=conditions,
         )
         benchmark, source = to_records(found, given)
-        publish(project, benchmark, source)
-
-
-def _read_file(path: Path) -> bytes:
-    try:
-        size = path.stat().st_size
-    except FileNotFoundError:
-        raise UsageError(f"{path} does not exist: give a result file") from None
-    if size > LARGEST_FILE_BYTES:
-        raise UsageError(
-            f"{path} has {size:,} bytes; expected at most {LARGEST_FILE_BYTES:,}: leave its details out"
-        )
-    return path.read_bytes()
+        with NewFiles() as new:
+            new.write(original, data)
+            publish(project, benchmark, source, new)
 
 
 def _stem(path: Path, data: bytes) -> str:
@@ -174,13 +204,21 @@ def _stem(path: Path, data: bytes) -> str:
     return f"{slug(path.stem)[:60].strip('-')}-{sha256(data).hexdigest()[:8]}"
 
 
-def _keep_original(project: Path, folder: str, path: Path, data: bytes) -> str:
-    from kbtool.store.atomic import write_atomic
+def _day_read(text: str | None) -> date:
+    """Return the day on which the files were read.
 
-    place = project / "raw" / folder / f"{path.stem.replace('.', '-')}{path.suffix}"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(place, data)
-    return place.relative_to(project).as_posix()
+    Raises:
+        UsageError: it is no day, or has not come yet.
+    """
+    today = datetime.now(UTC).date()
+    found = day(text, "--accessed") or today
+    if found > today + timedelta(days=1):  # somewhere it is tomorrow already
+        raise UsageError(f"--accessed {found} has not come yet; expected the day on which the file was read")
+    return found
+
+
+def _place_of_original(project: Path, folder: str, path: Path) -> Path:
+    return project / "raw" / folder / f"{path.stem.replace('.', '-')}{path.suffix}"
 
 
 def _conditions(pairs: list[str]) -> dict[str, Any]:
@@ -225,6 +263,14 @@ def crosscheck(
     cell: Annotated[
         str | None, typer.Option("--cell", help="Cell to measure again; the first closed loop, if not given.")
     ] = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(
+            "--tokenizer",
+            help="Folder or name of the tokenizer that the tool makes its prompts with; that of the server's model "
+            "folder, if not given.",
+        ),
+    ] = None,
 ) -> None:
     """Run another load tool once at the load of one cell, keep its result beside the run, and compare."""
     from kbtool.cli.bench.crosscheck import compare_with
@@ -234,7 +280,7 @@ def crosscheck(
     place.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         compared, imported = compare_with(
-            run, peer.value, url, cell, scratch=Path(scratch), run_peer=_run_peer
+            run, peer.value, url, cell, scratch=Path(scratch), run_peer=_run_peer, tokenizer=tokenizer
         )
     (place / "result.json").write_text(
         json.dumps([asdict(each) for each in compared], default=str, indent=2) + "\n"
@@ -249,8 +295,9 @@ def crosscheck(
 
 
 def _run_peer(argv: Any, environment: Any) -> int:
+    # Its tables go where our own remarks go: standard output is for the comparison alone.
     done = subprocess.run(
-        list(argv), env={**os.environ, **dict(environment)}, check=False, stdout=subprocess.DEVNULL
+        list(argv), env={**os.environ, **dict(environment)}, check=False, stdout=sys.stderr.fileno()
     )
     return done.returncode
 
@@ -270,9 +317,11 @@ def compare(
     found = compare_legs(run) if second is None else compare_runs(run, read_run(second))
     if as_json:
         say(json.dumps(found.data(), indent=2))
-        return
-    for line in found.lines():
-        say(terminal(line))
+    else:
+        for line in found.lines():
+            say(terminal(line))
+    if not found.compared:
+        raise typer.Exit(ExitCode.FINDINGS)
 
 
 def reproduce(
@@ -302,17 +351,32 @@ def reproduce(
     name = normal_ref(ref)
     record = corpus.get(name if "/" in name else f"benchmarks/{name}")
     if not isinstance(record, Benchmark):
-        near = corpus.nearest(name)
+        near = corpus.nearest(name) if record is None else None
         raise RecordError(
-            f"{ref} is no benchmark record{f': did you mean {near}?' if near else ': see `kbtool find`'}"
+            f"{ref!r} is no benchmark record{f': did you mean {near}?' if near else ': see `kbtool find`'}"
         )
-    made = plan_from(record, results=tuple(result) if result else None, url=url)
+    made = plan_from(
+        record, results=tuple(result) if result else None, url=None if url is None else read_url(url)
+    )
     path = out or project / "plans" / f"reproduce-{record.id}.yaml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(plan_text(made, path, project), encoding="utf-8")
+    _write_plan(path, plan_text(made, path, project))
     read_plan(path)
     say(f"wrote {path}")
     for point in made.open_points:
         say(terminal(f"open: {point}"))
     for result_id, reason in made.refused:
         say(terminal(f"not measured: {result_id}: {reason}"))
+
+
+def _write_plan(path: Path, text: str) -> None:
+    """Write a plan, never over another one: somebody may have filled in what was left open.
+
+    Raises:
+        UsageError: the place is taken.
+    """
+    if path.exists() and (not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text):
+        raise UsageError(
+            f"{path} is there already, and holds something else: remove it, or give another --out"
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

@@ -4,7 +4,7 @@
 
     run        levels and checks        compare    traces against truth, pure
     drive      one script, both sides   checks     hostile streams and their right reading
-    model      what was found, as a file
+    model      what was found, as a file    verdict    what it comes to, in a sentence
 """
 
 from kbtool.runner.calibrate.model import (
@@ -16,6 +16,7 @@ from kbtool.runner.calibrate.model import (
     write_calibration,
 )
 from kbtool.runner.calibrate.run import DEFAULT_STREAMS, calibrate
+from kbtool.runner.calibrate.verdict import verdict
 
 __all__ = [
     "DEFAULT_STREAMS",
@@ -25,5 +26,6 @@ __all__ = [
     "LevelError",
     "calibrate",
     "read_calibration",
+    "verdict",
     "write_calibration",
 ]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
-from kbtool.runner.engines import Identity, Observed
+from kbtool.runner.engines import Detected, Identity, Observed
 from kbtool.runner.plan.check import Known
 from kbtool.runner.plan.target import EngineKind
 from kbtool.runner.telemetry import CardLoad, HostFacts, Inventory
@@ -121,6 +121,8 @@ class ServerReport:
     is_local: bool = False
     kind: EngineKind | None = None
     evidence: tuple[str, ...] = ()
+    shows: Detected | None = None
+    """What it shows itself as, whatever the plan says; None where that is uncertain."""
     identity: Identity | None = None
     settings: tuple[Observed, ...] = ()
     """One each field, from the most trusted place."""
@@ -162,7 +164,18 @@ class Remark:
     """One thing to know before anything is measured."""
 
     severity: Severity
-    topic: Literal["server", "engine", "probes", "graphs", "traffic", "cards", "host", "context", "plan"]
+    topic: Literal[
+        "server",
+        "engine",
+        "probes",
+        "graphs",
+        "traffic",
+        "cards",
+        "host",
+        "context",
+        "subject",
+        "accelerator",
+    ]
     found: str
     remedy: str = ""
     place: str = ""

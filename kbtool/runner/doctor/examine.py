@@ -18,6 +18,7 @@ from kbtool.runner.doctor.graphs import known_of
 from kbtool.runner.doctor.machine import card_remarks, host_remarks, in_use
 from kbtool.runner.doctor.remarks import server_remarks
 from kbtool.runner.doctor.server import Question, examine_server
+from kbtool.runner.doctor.subject import accelerator_remarks
 from kbtool.runner.engines import Observed, Trust, adapter_for, in_force
 from kbtool.runner.load import Api
 from kbtool.runner.plan import Plan
@@ -144,6 +145,8 @@ def _together(
     cards = _cards_of(plan) or in_use(loads, ours)
     facts = Facts(servers, around.host, inventory, cards, plan, proxy=router is not None)
     remarks = [*server_remarks(servers, router, plan)]
+    if plan is not None:
+        remarks += accelerator_remarks(plan, inventory)
     if facts.local:
         pids_match = around.host.host_pids is True
         remarks += card_remarks(inventory, loads, ours=ours, cards=cards, pids_match=pids_match)

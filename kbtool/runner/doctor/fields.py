@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from kbtool.runner.doctor.diagnosis import Access, FieldPlan, ServerReport, Shown
+from kbtool.runner.engines import Trust
+from kbtool.runner.engines.disclosed import arguments_in, gap_reason, is_unknown_build, repeats_prefixes
+from kbtool.runner.engines.records import PROGRAM_OF
 from kbtool.runner.engines.remedies import SUBJECT_FIELDS, remedy_for
-from kbtool.runner.engines.versions import is_development
 from kbtool.runner.plan import Plan
+from kbtool.runner.plan.cells import cells_of
 from kbtool.runner.telemetry import CardFacts, HostFacts, Inventory
 from kbtool.vocab.disclosure import DISCLOSURE_FIELDS, DisclosureField
 from kbtool.vocab.terms import GapReason
@@ -91,7 +94,19 @@ def _remedy(path: str, facts: Facts) -> str:
         names = ("kv_cache_dtype", "cache_config.cache_dtype")
         if any(each.value(f"engine.arguments.{name}") == "auto" for each in facts.servers for name in names):
             return "start the server with --kv-cache-dtype and a data type: it says `auto`"
-    return remedy_for(path, _kind(facts))
+    if path == "serving.prefix_caching" and _repeats(facts) is False:
+        return "add a load that sends prompts again, such as a prefill with `warm`, to the plan"
+    return remedy_for(path, _kind(facts), wrapper=_wrapper(facts))
+
+
+def _wrapper(facts: Facts) -> str:
+    """Return the process that serves here and is not the program of its kind; empty where there is none."""
+    for report in facts.servers:
+        programs = PROGRAM_OF.get(report.kind, ()) if report.kind else ()
+        for holder in report.holders:
+            if programs and holder.program not in programs:
+                return f"pid {holder.pid} ({holder.program})"
+    return ""
 
 
 def _kind(facts: Facts) -> str:
@@ -170,7 +185,7 @@ def _count(facts: Facts) -> Found:
 
 def _host_memory(facts: Facts) -> Found:
     size = facts.host.memory_bytes
-    return (None, "") if size is None else (round(size / GIB, 1), "/proc/meminfo")
+    return _NONE if size is None else (f"{size / GIB:.1f} GiB", "/proc/meminfo")
 
 
 _MACHINE: Final[Mapping[str, Callable[[Facts], Found]]] = {
@@ -189,8 +204,12 @@ _MACHINE: Final[Mapping[str, Callable[[Facts], Found]]] = {
 def _served(path: str, facts: Facts) -> Found:
     """Look into what the servers say of themselves."""
     if path == "engine.arguments":
-        names = {each.field for server in facts.servers for each in server.settings}
-        return (f"{len(names)} settings", "the servers and their processes") if len(names) > 3 else _NONE
+        names = set(arguments_in(each.field for server in facts.servers for each in server.settings))
+        return (
+            (f"{len(names)} argument{'s' * (len(names) != 1)}", "the servers and their processes")
+            if names
+            else _NONE
+        )
     if path == "deployment.instances":
         several = len(facts.servers) > 1 or (bool(facts.servers) and not facts.proxy)
         return (len(facts.servers), "the endpoints") if several else _NONE
@@ -202,9 +221,15 @@ def _served(path: str, facts: Facts) -> Found:
         return value, source
     if path == "serving.prefix_caching" and facts.setting(path)[0] is None:
         shown = {each.probes.prefix_cache.shown for each in facts.servers}
-        if len(shown) == 1 and Shown.UNKNOWN not in shown:
-            return shown == {Shown.ON}, "a repeated prompt"
+        if len(shown) == 1 and Shown.UNKNOWN not in shown and _repeats(facts) is not False:
+            sure = "" if facts.plan else ", if a load repeats its prompts"
+            return shown == {Shown.ON}, f"a repeated prompt{sure}"
     return facts.setting(path)
+
+
+def _repeats(facts: Facts) -> bool | None:
+    """Return whether the plan has a load that sends prefixes again: only then the record can say what became of them."""
+    return None if facts.plan is None else any(repeats_prefixes(each) for each in cells_of(facts.plan))
 
 
 def _subject(path: str, facts: Facts) -> Found:
@@ -218,23 +243,23 @@ def _subject(path: str, facts: Facts) -> Found:
 
 
 def _reason(path: str, facts: Facts) -> GapReason:
-    if facts.drafts is False and path in {"speculation.draft_tok", "speculation.acceptance_length"}:
-        return "not_applicable"
-    cards_are_none = facts.local and not facts.inventory.cards
-    if cards_are_none and path in {"system.power_limit_w", "system.driver", "serving.cuda_graph_decode"}:
-        return "not_observable"
-    if path in {"engine.version", "engine.commit"} and _unknown_build(facts):
-        return "unknown_dev_build"
-    return "not_observable"
+    return gap_reason(
+        path, drafts=facts.drafts, contained=_contained(facts), unknown_build=_unknown_build(facts)
+    )
+
+
+def _contained(facts: Facts) -> bool | None:
+    """Return whether the servers run in containers; None where none of their processes was seen."""
+    places = {each.trust for server in facts.servers for each in server.settings}
+    if Trust.CONTAINER in places:
+        return True
+    return False if Trust.PROCESS in places else None
 
 
 def _unknown_build(facts: Facts) -> bool:
     """Return whether the servers name a build, and none that leads to a source."""
     identities = [each.identity for each in facts.servers if each.identity]
-    return any(
-        (each.version is None and each.build is not None) or (each.version and is_development(each.version))
-        for each in identities
-    )
+    return any(is_unknown_build(each.version, each.build, each.commit) for each in identities)
 
 
 def _text(value: object) -> str:

@@ -5,6 +5,7 @@ from typing import Final
 
 from kbtool.runner.doctor.diagnosis import Access, Remark, ServerReport, Severity, Shown
 from kbtool.runner.doctor.graphs import graph_remarks
+from kbtool.runner.doctor.subject import engine_remarks, plan_remarks
 from kbtool.runner.doctor.traps import trap_remarks
 from kbtool.runner.plan import Plan
 
@@ -15,7 +16,11 @@ def server_remarks(
     servers: tuple[ServerReport, ...], router: ServerReport | None, plan: Plan | None
 ) -> Iterator[Remark]:
     """Yield what is to be known of the servers, one by one and together."""
+    if plan is not None:
+        yield from plan_remarks(plan)
     for report in (*servers, *((router,) if router is not None else ())):
+        if plan is not None and report is not router:
+            yield from engine_remarks(report, plan)
         yield from _access(report)
         yield from _holders(report)
         if report.access is Access.OPEN:

@@ -86,8 +86,8 @@ def _asked(report: ServerReport, part: Attached, question: Question) -> ServerRe
         ControlError: It does not.
     """
     endpoint = part.endpoint
-    found = None if question.kind else detect(endpoint)
-    kind = question.kind or (found.kind if found else "openai")
+    found = detect(endpoint)
+    kind = question.kind or found.kind
     adapter = adapter_for(kind)
     identity = adapter.identity(endpoint)
     counters, why = _counters(adapter, endpoint)
@@ -95,7 +95,8 @@ def _asked(report: ServerReport, part: Attached, question: Question) -> ServerRe
         report,
         access=Access.OPEN,
         kind=kind,
-        evidence=found.evidence if found else identity.evidence,
+        evidence=identity.evidence if question.kind else found.evidence,
+        shows=None if found.kind == "openai" else found,
         identity=identity,
         metrics=Probe(Shown.ON if counters else Shown.OFF, why),
         drafts_counted=counters is not None and counters.draft_tok is not None,

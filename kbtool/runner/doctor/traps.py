@@ -116,7 +116,7 @@ TRAPS: Final = (
     Trap(
         _LLAMA, lambda report: report.value("speculation.method") is None, Severity.NOTE,
         "the running server does not say how drafts are made, only whether",
-        "run this on the server's machine, where its arguments can be read, or give `subject.speculation`",
+        "start llama-server itself on this machine, so that its arguments can be read, or give `subject.speculation`",
     ),
     Trap(
         _DS4, lambda _: True, Severity.WARNING,

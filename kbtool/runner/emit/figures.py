@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from kbtool.errors import RecordError
 from kbtool.runner.metrics import Measurement
+from kbtool.runner.metrics.bounds import is_too_wide
 from kbtool.runner.plan import Plan
 from kbtool.runner.results import CellResult
 from kbtool.runner.stats import median, stdev
@@ -18,7 +19,7 @@ from kbtool.vocab.terms import MeasuringPath, RunWarning, Statistic
 from kbtool.vocab.units import format_number
 from kbtool.vocab.warnings import WarningCode
 
-__all__ = ["FAILED_RATIO", "headline_of", "results_of", "rounded"]
+__all__ = ["FAILED_RATIO", "result_of", "results_of", "rounded"]
 
 FAILED_RATIO: Final = 0.02
 """Share of failed requests above which a cell publishes nothing but that share."""
@@ -26,7 +27,11 @@ MAX_RESULTS: Final = 220
 """A result takes about 800 bytes of its record's file, which may have 256 KiB."""
 DIGITS: Final = 5
 """Significant digits that are published; the raw data has all of them."""
-_CORE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+_FEWER_DIGITS: Final = ((0.05, 3), (0.01, 4))
+"""Standard deviation of the rounds as a share of the figure, above which it is published with fewer digits."""
+_Wanted = tuple[tuple[str, tuple[str, ...]], ...]
+"""Metrics and the statistics of each of which the first that there is gets published."""
+_CORE: Final[_Wanted] = (
     ("tok_s_per_user", ("p50", "mean")),
     ("output_tok_s", ("median", "single")),
     ("total_tok_s", ("median", "single")),
@@ -37,8 +42,7 @@ _CORE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("energy_j_per_tok", ("median", "single")),
     ("error_ratio", ("single", "mean", "median")),
 )
-"""Metric and the statistics of which the first that there is gets published."""
-_TAILS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+_TAILS: Final[_Wanted] = (
     ("ttft_ms", ("p90",)),
     ("ttft_ms", ("p99", "max")),
     # Means of a time and of its inverse are not inverse to one another, medians are.
@@ -52,21 +56,19 @@ _TAILS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("tok_s_per_accelerator", ("median", "single")),
     ("acceptance_ratio", ("median", "single", "mean")),
 )
-_PREFILL: Final = (
+_PREFILL: Final[_Wanted] = (
     ("prefill_tok_s", ("p50", "mean")),
     ("ttft_ms", ("p50", "mean")),
     ("ttft_ms", ("p99", "max")),
     ("error_ratio", ("single",)),
 )
 """Of prompts that are there to be read: what follows them is too short to time, and drafts on it say nothing."""
-_PREFERRED: Final = {
-    "single_stream": "tok_s_per_user",
-    "long_decode": "tok_s_per_user",
-    "prefill": "prefill_tok_s",
-}
 _LONE: Final = frozenset({"single_stream", "prefill", "concurrency", "long_decode"})
 """Kinds of load in which one user means one request at a time."""
 _FAILURES: Final = "error_ratio"
+_TOO_WIDE: Final = (
+    "Its 95 % interval is too wide to give: it reaches below 0, or above what the metric can be."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,9 @@ def results_of(cells: Sequence[CellResult], plan: Plan, source: str) -> tuple[Re
     """Return what is published of the cells; percentiles are left to the raw data where the record would overflow."""
     found: tuple[Result, ...] = ()
     for chosen in ((*_CORE, *_TAILS), _CORE, _CORE[:4]):
-        found = tuple(result for cell in cells for result in _of_cell(cell, chosen, plan, source))
+        found = tuple(
+            result for cell in cells for result in _of_cell(cell, _alike(cell, cells, chosen), plan, source)
+        )
         if len(found) <= MAX_RESULTS:
             return tuple(_with_repeats(found))
     raise RecordError(
@@ -99,36 +103,30 @@ def _with_repeats(results: Sequence[Result]) -> Iterator[Result]:
         yield each if known == each.id else each.model_copy(update={"repeat_of": known})
 
 
-def headline_of(cells: Sequence[CellResult], results: Sequence[Result]) -> str:
-    """Return the id of the result that stands for the record: of the first workload, the best of its main metric."""
-    first = cells[0].cell
-    metric = _PREFERRED.get(first.kind, "output_tok_s")
-    names = {
-        f"{slug(cell.name)}-"
-        for cell in cells
-        if cell.cell.workload == first.workload and cell.setting is None
-    }
-    candidates = [
-        each
-        for each in results
-        if each.metric == metric
-        and each.value is not None
-        and any(each.id.startswith(name) for name in names)
-    ]
-    if not candidates:
-        return results[0].id
-    return max(candidates, key=lambda each: each.value or Decimal(0)).id
+def result_of(cell: CellResult, metric: str, statistic: Statistic, plan: Plan, source: str) -> Result | None:
+    """Return one figure of a cell as a result; None where there is none, or none that may be published."""
+    failed = cell.summary.measurement(_FAILURES, "single")
+    found = cell.summary.measurement(metric, statistic)
+    if found is None or (failed is not None and failed.value > FAILED_RATIO and metric != _FAILURES):
+        return None
+    if cell.cell.kind == "prefill" and metric not in {each for each, _ in _PREFILL}:
+        return None
+    if not _says_something(found) or _is_no_prefill(cell, metric):
+        return None
+    return _result(cell, found, _stands(cell, plan, source))
 
 
-def _of_cell(
-    cell: CellResult, chosen: Sequence[tuple[str, tuple[str, ...]]], plan: Plan, source: str
-) -> Iterator[Result]:
+def _stands(cell: CellResult, plan: Plan, source: str) -> _Stands:
+    changed = () if cell.setting is None else (Setting(field=cell.setting, value=cell.value),)
+    return _Stands(_at(cell, plan), changed, _evidence(cell, source))
+
+
+def _of_cell(cell: CellResult, chosen: _Wanted, plan: Plan, source: str) -> Iterator[Result]:
     failed = cell.summary.measurement(_FAILURES, "single")
     unusable = failed is not None and failed.value > FAILED_RATIO
-    changed = () if cell.setting is None else (Setting(field=cell.setting, value=cell.value),)
-    stands = _Stands(_at(cell, plan), changed, _evidence(cell, source))
+    stands = _stands(cell, plan, source)
     is_prefill = cell.cell.kind == "prefill"
-    for metric, statistics in _PREFILL if is_prefill else chosen:
+    for metric, statistics in chosen:
         if unusable and metric != _FAILURES:
             continue
         found = next(
@@ -147,6 +145,27 @@ def _of_cell(
         yield from _from_instances(cell, stands)
 
 
+def _alike(cell: CellResult, cells: Sequence[CellResult], chosen: _Wanted) -> _Wanted:
+    """Return what is published of a cell, with those statistics first that all cells of its workload have.
+
+    A small load has too few requests for a median: beside the median of a larger one, its mean would be compared with it.
+    """
+    peers = [each for each in cells if each.cell.workload == cell.cell.workload]
+    wanted = _PREFILL if cell.cell.kind == "prefill" else chosen
+    return tuple((metric, _shared_first(metric, statistics, peers)) for metric, statistics in wanted)
+
+
+def _shared_first(metric: str, statistics: tuple[str, ...], peers: Sequence[CellResult]) -> tuple[str, ...]:
+    had = [
+        held
+        for each in peers
+        if (
+            held := {word for word in statistics if each.summary.measurement(metric, cast("Statistic", word))}
+        )
+    ]
+    return tuple(sorted(statistics, key=lambda word: not all(word in held for held in had)))
+
+
 def _is_no_prefill(cell: CellResult, metric: str) -> bool:
     """Return whether a prefill speed would time a queue, or what the cache skipped."""
     if metric != "prefill_tok_s":
@@ -160,8 +179,9 @@ def _says_something(found: Measurement) -> bool:
 
 
 def _result(cell: CellResult, found: Measurement, stands: _Stands) -> Result:
-    value = rounded(found.value)
-    low, high = _interval(found)
+    value = rounded(found.value, _digits(found))
+    too_wide = is_too_wide(found.metric, found.low, found.high)
+    low, high = (None, None) if too_wide else _interval(found)
     spread = rounded(found.spread_stdev) if found.spread_stdev else None
     return Result(
         id=slug(f"{cell.name}-{found.metric}-{found.statistic}"),
@@ -180,15 +200,13 @@ def _result(cell: CellResult, found: Measurement, stands: _Stands) -> Result:
         with_=stands.changed,
         evidence=stands.evidence,
         warnings=warnings_of(found.warnings),
+        note=_TOO_WIDE if too_wide else None,
     )
 
 
 def _interval(found: Measurement) -> tuple[Decimal | None, Decimal | None]:
-    """Return the ends of the interval; none where it reaches below 0 or above what can be: it says that nothing is known."""
+    """Return the ends of the interval; none of a figure that was 0 each time."""
     if found.low is None or found.high is None or found.low <= 0:
-        return None, None
-    most = METRICS[found.metric].plausible_max
-    if most is not None and found.high > most:
         return None, None
     return rounded(found.low), rounded(found.high)
 
@@ -314,9 +332,17 @@ def warnings_of(found: Sequence[WarningCode]) -> tuple[RunWarning, ...]:
     return tuple(each.value for each in found)
 
 
-def rounded(value: float) -> Decimal:
-    """Return a figure with five significant digits, and no more than nine decimals."""
-    exact = Decimal(f"{value:.{DIGITS}g}")
+def _digits(found: Measurement) -> int:
+    """Return how many digits of a figure mean something: fewer where its rounds lie far apart."""
+    if not found.spread_stdev or not found.value:
+        return DIGITS
+    share = found.spread_stdev / abs(found.value)
+    return next((digits for limit, digits in _FEWER_DIGITS if share > limit), DIGITS)
+
+
+def rounded(value: float, digits: int = DIGITS) -> Decimal:
+    """Return a figure with so many significant digits, and no more than nine decimals."""
+    exact = Decimal(f"{value:.{digits}g}")
     text = format(exact, "f")
     if "." in text:
         whole, _, decimals = text.partition(".")

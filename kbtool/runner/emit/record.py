@@ -4,17 +4,17 @@ A pure function of the sealed run: equal runs give equal records. What could not
 the reason and the remedy; a measured run has no field that its source left out.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
 from typing import Any, Final
 
 from kbtool.errors import RecordError
-from kbtool.runner.emit.figures import headline_of, results_of, rounded, slug
+from kbtool.runner.emit.figures import results_of, rounded
 from kbtool.runner.emit.gaps import gaps_of
+from kbtool.runner.emit.headline import headline_of
+from kbtool.runner.emit.links import Linked, LinkTarget, links_of
 from kbtool.runner.emit.setup import Setup, setup_of
-from kbtool.runner.plan import Replicates
 from kbtool.runner.results import Run
 from kbtool.schema import Benchmark, Source
 from kbtool.schema.benchmark import (
@@ -33,7 +33,7 @@ from kbtool.schema.benchmark import (
     Speculation,
     System,
 )
-from kbtool.schema.common import Change, Evidence, Link, SourceUse
+from kbtool.schema.common import Change, Evidence, SourceUse
 from kbtool.vocab.terms import Reproducibility
 
 __all__ = ["Emitted", "RecordGiven", "records_of"]
@@ -52,8 +52,8 @@ class RecordGiven:
     """SHA-256 of the run's manifest: what the source's bytes are."""
     artifacts: tuple[Artifact, ...] = ()
     """Raw files that are kept beside the record."""
-    targets: Mapping[str, Decimal] | None = None
-    """Values of the results that the plan replicates, by reference."""
+    targets: Mapping[str, LinkTarget] | None = None
+    """The results that the plan replicates, by reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,8 @@ class Emitted:
 
     benchmark: Benchmark
     source: Source
+    not_linked: tuple[str, ...] = ()
+    """Results that the plan replicates and the record is not linked to, each with the reason."""
 
 
 def records_of(run: Run, given: RecordGiven) -> Emitted:
@@ -85,12 +87,15 @@ def records_of(run: Run, given: RecordGiven) -> Emitted:
     results = results_of(run.cells, run.plan, ref)
     if not results:
         raise RecordError(f"run {run.run_id}: no cell has a figure to publish: see `kbtool bench report`")
-    benchmark = _benchmark(run, given, setup, ref, day)
-    return Emitted(benchmark, _source(run, given, day))
+    linked = links_of(run, given.targets or {}, results, ref)
+    benchmark = _benchmark(run, given, setup, results, linked)
+    return Emitted(benchmark, _source(run, given, day), linked.remarks)
 
 
-def _benchmark(run: Run, given: RecordGiven, setup: Setup, ref: str, day: date) -> Benchmark:
-    results = results_of(run.cells, run.plan, ref)
+def _benchmark(
+    run: Run, given: RecordGiven, setup: Setup, results: tuple[Result, ...], linked: Linked
+) -> Benchmark:
+    ref = f"sources/{given.source_id}"
     made = Benchmark(
         schema_version=1,
         id=given.record_id,
@@ -100,7 +105,7 @@ def _benchmark(run: Run, given: RecordGiven, setup: Setup, ref: str, day: date) 
         sources=(SourceUse(source=ref, role="primary", group=given.source_id),),
         measured=Measured(
             by=run.plan.subject.measured_by,
-            day=day,
+            day=date.fromisoformat(run.facts["started"][:10]),
             tool=run.facts["runner_version"],
             method=_method(run),
             client=_client(run),
@@ -122,8 +127,8 @@ def _benchmark(run: Run, given: RecordGiven, setup: Setup, ref: str, day: date) 
         serving=Serving(**setup.part("serving")),
         speculation=Speculation(**setup.part("speculation")),
         setup_evidence=tuple(_setup_evidence(setup, ref)),
-        headline=headline_of(run.cells, results),
-        results=results,
+        headline=headline_of(run.cells, results, run.plan),
+        results=(*results, *linked.more),
         cliffs=tuple(
             Cliff(
                 metric="output_tok_s",
@@ -136,13 +141,13 @@ def _benchmark(run: Run, given: RecordGiven, setup: Setup, ref: str, day: date) 
             if each.leg == "base"
         ),
         artifacts=given.artifacts,
-        links=tuple(_links(run, given, results)),
+        links=linked.links,
         changes=(
             Change(date=given.today, fields=(".",), why=f"Written from run {run.run_id} by the runner."),
         ),
         notes=run.plan.subject.notes,
     )
-    return made.model_copy(update={"gaps": gaps_of(made, setup.kind)})
+    return made.model_copy(update={"gaps": gaps_of(made, setup)})
 
 
 def _title(run: Run, setup: Setup) -> str:
@@ -157,9 +162,11 @@ def _title(run: Run, setup: Setup) -> str:
 
 def _method(run: Run) -> str:
     repeats = run.plan.repeats
+    least, most = repeats.rounds, repeats.max_rounds
+    rounds = f"{least}{f' to {most}' if most > least else ''} measured round{'s' * (most != 1)}"
     text = (
-        f"Plan {run.plan.id}: {repeats.rounds} to {repeats.max_rounds} measured rounds a cell after warm-up, "
-        f"{repeats.sessions} start(s) of the servers, order {repeats.order}, seed {repeats.seed}. Tokens by the server's "
+        f"Plan {run.plan.id}: {rounds} a cell after warm-up, "
+        f"{repeats.sessions} start{'s' * (repeats.sessions != 1)} of the servers, order {repeats.order}, seed {repeats.seed}. Tokens by the server's "
         "usage; median over rounds, 95 % interval by the t distribution over rounds nested in starts. Prompts are made from the "
         "seed, and unique from the first token unless a prefix is shared."
     )
@@ -225,37 +232,6 @@ def _suspected(last_good: int, setup: Setup) -> str | None:
         if known is not None and last_good * each <= int(known.value) < (last_good + 1) * each:
             return path
     return None
-
-
-def _links(run: Run, given: RecordGiven, results: Sequence[Result]) -> Iterator[Link]:
-    """Yield what this run replicates, with the ratio and its interval."""
-    for aim in run.plan.replicates:
-        theirs = (given.targets or {}).get(aim.target)
-        ours = _aimed(run, aim, results)
-        if theirs is None or ours is None or ours.value is None or not theirs:
-            continue
-        yield Link(
-            relation="replicates",
-            target=aim.target,
-            result=ours.id,
-            ratio=rounded(float(ours.value / theirs)),
-            ratio_low=None if ours.low is None else rounded(float(ours.low / theirs)),
-            ratio_high=None if ours.high is None else rounded(float(ours.high / theirs)),
-            note="; ".join(aim.open_points)[:SHORT] or None,
-        )
-
-
-def _aimed(run: Run, aim: Replicates, results: Sequence[Result]) -> Result | None:
-    """Return the result that measures a target again; None where the plan has several cells that might be meant."""
-    cells = [
-        each
-        for each in run.cells
-        if each.cell.workload == aim.workload and each.setting is None and each.cell.straight_to is None
-    ]
-    if len(cells) != 1:
-        return None
-    start = slug(f"{cells[0].name}-{aim.metric}")
-    return next((each for each in results if each.metric == aim.metric and each.id.startswith(start)), None)
 
 
 def _source(run: Run, given: RecordGiven, day: date) -> Source:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from kbtool.runner.engines.disclosed import arguments_in, is_unknown_build, repeats_prefixes
 from kbtool.runner.plan import Plan
 from kbtool.runner.results import Run
 from kbtool.schema.base import StrictModel
@@ -40,10 +41,6 @@ _MODELS: Final[dict[str, type[StrictModel]]] = {
 }
 _ARGUMENTS: Final = "engine.arguments."
 _ENVIRONMENT: Final = "engine.environment."
-_OF_THIS_RUN: Final = frozenset(
-    {"host", "port", "served_model_name", "alias", "api_key", "model", "model_path", "hf_repo", "log_file"}
-)
-"""Arguments that say where this one run listened or lay, not how the engine worked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +64,10 @@ class Setup:
     """Kind of server."""
     read_from_engine: bool = False
     """Whether a setting was read from the running engine or its process."""
+    contained: bool | None = None
+    """Whether the servers run in containers; None where no process of theirs was seen."""
+    unknown_build: bool = False
+    """Whether the servers are of a build that no release names."""
 
     def put(self, path: str, value: Any, where: str) -> bool:
         """Note a field unless a better place gave it; return whether the record's field can hold the value."""
@@ -118,14 +119,20 @@ def setup_of(run: Run) -> Setup:
 
 
 def _reuse(setup: Setup, run: Run) -> None:
-    """Note that prefixes are reused where the answers themselves say so."""
+    """Note whether prefixes are reused, where the answers themselves say so."""
+    silent = ""
     for cell in run.cells:
         for visit in cell.visits:
             for each in visit.rounds:
-                if (each.figures.totals.cached_tok or 0) > each.note.context.template_tok * each.figures.n_ok:
-                    where = f"cells/{visit.key}, round {each.note.number}: cached tokens in usage"
+                where = f"cells/{visit.key}, round {each.note.number}: cached tokens in usage"
+                cached = each.figures.totals.cached_tok
+                if (cached or 0) > each.note.context.template_tok * each.figures.n_ok:
                     setup.put("serving.prefix_caching", value=True, where=where)
                     return
+                if repeats_prefixes(cell.cell) and cached is not None and each.figures.n_ok:
+                    silent = silent or where
+    if silent:
+        setup.put("serving.prefix_caching", value=False, where=f"{silent}, of prefixes that were sent again")
 
 
 def _base(run: Run) -> tuple[str, Mapping[str, Any]]:
@@ -143,8 +150,7 @@ def _setting(setup: Setup, said: Mapping[str, Any], place: str) -> None:
         setup.environment[path.removeprefix(_ENVIRONMENT)] = value
         return
     if path.startswith(_ARGUMENTS):
-        name = path.removeprefix(_ARGUMENTS)
-        if name.replace("-", "_").lstrip("_") not in _OF_THIS_RUN:
+        for name in arguments_in((path,)):
             setup.arguments[name] = value
             setup.arguments_where[name] = where
         return
@@ -167,6 +173,10 @@ def _identity(setup: Setup, leg: Mapping[str, Any], place: str) -> None:
         return
     name, first = next(iter(sorted(identities.items())))
     where = f"{place}: identities.{name}"
+    setup.unknown_build = any(
+        is_unknown_build(each.get("version"), each.get("build"), each.get("commit"))
+        for each in identities.values()
+    )
     setup.put("engine.version", first.get("version"), where)
     setup.put("engine.commit", first.get("commit"), where)
     setup.put("engine.build", first.get("build"), where)
@@ -176,6 +186,7 @@ def _identity(setup: Setup, leg: Mapping[str, Any], place: str) -> None:
 def _processes(setup: Setup, leg: Mapping[str, Any], place: str) -> None:
     for each in leg.get("processes", ()):
         container = each.get("container")
+        setup.contained = bool(container) or bool(setup.contained)
         if container:
             where = f"{place}: container of {each['instance']}"
             digests = container.get("image_digests") or [container.get("image_id")]

@@ -9,6 +9,7 @@ from kbtool.runner.engines.asking import models
 from kbtool.runner.engines.base import Counters, Identity, Observed, RequestOptions, ResetOutcome, Trust
 from kbtool.runner.engines.command_line import engine_arguments, given
 from kbtool.runner.engines.openai import context_observed, listed
+from kbtool.runner.engines.records import PROGRAM_OF
 from kbtool.runner.engines.rules import Rule, as_count, as_line, observe, observe_environment
 from kbtool.runner.plan.target import EngineKind
 
@@ -28,7 +29,7 @@ _FLAGS: Final = frozenset(
         "metal", "cuda", "cpu",
     }
 )  # fmt: skip
-_PROGRAMS: Final = frozenset({"ds4-server", "ds4_server"})
+_PROGRAMS: Final = frozenset(PROGRAM_OF["ds4"])
 _NOT_SETTINGS: Final = frozenset({"host", "port", "chdir", "trace", "cors"})
 
 

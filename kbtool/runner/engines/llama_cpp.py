@@ -26,6 +26,7 @@ from kbtool.runner.engines.base import (
 )
 from kbtool.runner.engines.command_line import engine_arguments, given
 from kbtool.runner.engines.openai import listed
+from kbtool.runner.engines.records import PROGRAM_OF
 from kbtool.runner.engines.rules import (
     Rule,
     as_count,
@@ -113,7 +114,7 @@ _FLAGS: Final = frozenset(
         "no_cache_prompt", "no_cont_batching", "swa_full", "no_kv_offload", "no_warmup", "embeddings", "offline",
     }
 )  # fmt: skip
-_PROGRAMS: Final = frozenset({"llama-server", "llama_server", "llama"})
+_PROGRAMS: Final = frozenset(PROGRAM_OF["llama_cpp"])
 _NOT_SETTINGS: Final = frozenset(
     {
         "host",

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from kbtool.runner.engines.records import PROGRAM_OF
+
 __all__ = ["SUBJECT_FIELDS", "remedy_for"]
 
 SUBJECT_FIELDS: Final[Mapping[str, str]] = {
@@ -25,11 +27,12 @@ SUBJECT_FIELDS: Final[Mapping[str, str]] = {
 }
 """Field of the record -> field of the plan's `subject` that gives it where no machine does."""
 
+_READ_THERE: Final = "run this on the server's machine, where its arguments can be read"
 _TELLS_ALL: Final[Mapping[str, str]] = {
     "vllm": "start the server with VLLM_SERVER_DEV_MODE=1, or run this on its machine, where its arguments can be read",
     "sglang": "give the key that /server_info asks for",
-    "llama_cpp": "run this on the server's machine, where its arguments can be read",
-    "ds4": "run this on the server's machine, where its arguments can be read",
+    "llama_cpp": _READ_THERE,
+    "ds4": _READ_THERE,
     "openai": "run this on the server's machine, or name the engine in `target.engine`",
 }
 _CACHED: Final[Mapping[str, str]] = {
@@ -57,8 +60,15 @@ _OTHERS: Final[Mapping[str, str]] = {
 }
 
 
-def remedy_for(path: str, kind: str) -> str:
-    """Return what fills a field with this kind of server."""
+def remedy_for(path: str, kind: str, *, wrapper: str = "") -> str:
+    """Return what fills a field with this kind of server.
+
+    Args:
+        path: The field.
+        kind: Kind of server.
+        wrapper: The process that serves on this machine, such as `pid 7 (python3.11)`, where it is not the server's
+            own program; empty where it is, or where none is known.
+    """
     if path == "results.at.prefix_cache":
         return _CACHED[kind]
     if path == "speculation.acceptance_length":
@@ -67,5 +77,9 @@ def remedy_for(path: str, kind: str) -> str:
         return _OTHERS[path]
     by_hand = f"give `subject.{SUBJECT_FIELDS[path]}`" if path in SUBJECT_FIELDS else ""
     if path.startswith(("serving.", "deployment.", "speculation.", "engine.arguments")):
+        if wrapper and kind in PROGRAM_OF:
+            program = PROGRAM_OF[kind][0]
+            found = f"{wrapper} is no {program}: start {program} itself"
+            return f"{found}, or {by_hand}" if by_hand else found
         return f"{_TELLS_ALL[kind]}{'; or ' + by_hand if by_hand else ''}"
     return by_hand

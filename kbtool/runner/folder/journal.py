@@ -11,6 +11,7 @@ nothing more: after a failed sync nobody knows what is on the disk.
 import errno
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -149,8 +150,15 @@ class Journal:
         try:
             if self._failure is None and not self._closing.is_set():
                 self.sync()
+                self._free_reserve()
         finally:
             self.abandon()
+
+    def _free_reserve(self) -> None:
+        """Give room back that nobody needs while nobody writes; whoever resumes the run makes it again."""
+        if self._reserve is not None:
+            with suppress(OSError):
+                self._fs.remove(self._reserve)
 
     def abandon(self) -> None:
         """End the thread and close the file, whatever is not yet on the disk."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from kbtool.runner.folder import layout
 from kbtool.runner.folder.entries import FileSeal
@@ -13,6 +14,13 @@ from kbtool.runner.folder.seal import Damage, DamageKind, Manifest, check_seal, 
 from kbtool.runner.folder.state import RunState
 
 __all__ = ["verify"]
+
+_NO_MANIFEST: Final = Damage(
+    DamageKind.MISSING,
+    layout.MANIFEST,
+    "the ledger says that the run is complete: restore it from a copy; if the runner was killed as it wrote it, "
+    "`kbtool bench resume` writes it",
+)
 
 
 def verify(root: Path, fs: FileSystem | None = None) -> tuple[Damage, ...]:
@@ -37,6 +45,10 @@ def _damages(root: Path, fs: FileSystem) -> tuple[Damage, ...]:
     found = list(_ledger_damages(ledger))
     if (root / layout.MANIFEST).exists():
         found.extend(_manifest_damages(root, ledger, state, fs))
+    elif state.finished is not None:
+        found.append(_NO_MANIFEST)
+        found.extend(_seal_damages(root, state.seals, fs))
+        found.extend(_extra_in_finished(root, state))
     else:
         found.extend(_seal_damages(root, state.seals, fs))
         found.extend(_extra_in_sealed_cells(root, state))
@@ -67,6 +79,15 @@ def _extra_in_sealed_cells(root: Path, state: RunState) -> Iterator[Damage]:
     for folder in sorted(state.kept_folders):
         if layout.is_safe_path(folder):
             yield from (_extra(path) for path in files_below(root, folder) if path not in sealed)
+
+
+def _extra_in_finished(root: Path, state: RunState) -> Iterator[Damage]:
+    """Yield what no entry of the ledger seals, but for what a runner leaves unsealed itself."""
+    sealed = {layout.LEDGER, *(seal.path for seal in state.seals)}
+    left = (f"{layout.ASIDE}/", f"{layout.LEDGER}.torn.")
+    yield from (
+        _extra(path) for path in files_below(root) if path not in sealed and not path.startswith(left)
+    )
 
 
 def _extra(path: str) -> Damage:

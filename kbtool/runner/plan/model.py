@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
+from kbtool.runner.plan.published import refuse_secrets
 from kbtool.runner.plan.target import Argument, PublicEnvName, Target
 from kbtool.runner.plan.workloads import Workload
 from kbtool.schema.base import (
@@ -119,6 +120,8 @@ class Sweep(StrictModel):
             )
         if self.base not in [each.value for each in self.values]:
             raise ValueError(f"the base {self.base!r} is not among the values: add it")
+        for each in self.values:
+            refuse_secrets(each.arguments or (self.argument or "", str(each.value)))
         return self
 
 

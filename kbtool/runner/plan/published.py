@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
-__all__ = ["loads_programs", "looks_secret", "secret_arguments"]
+__all__ = ["loads_programs", "looks_secret", "refuse_secrets", "secret_arguments"]
 
 _LOADER_PREFIXES: Final = (
     "LD_", "DYLD_", "PYTHON", "BASH_", "PERL5", "RUBY", "GIT_", "GLIBC_", "GCONV_",
@@ -44,10 +45,20 @@ def looks_secret(name: str) -> bool:
 
 def secret_arguments(arguments: Sequence[str]) -> Iterator[str]:
     """Yield how each secret in an argument list is called: by the argument before it, or by what it looks like."""
-    for argument, after in zip(arguments, (*arguments[1:], "--"), strict=True):
+    for argument, after in pairwise((*arguments, "--")):
         name, equals, value = argument.partition("=")
         has_value = bool(value) if equals else not after.startswith("-")
         if has_value and _SECRET_FLAG.fullmatch(name):
             yield f"the value of `{name}`"
         elif found := _SECRET_VALUE.search(argument):
             yield f"what begins with `{found[0][:4]}`"
+
+
+def refuse_secrets(arguments: Sequence[str]) -> None:
+    """Raise a ValueError, which names no secret, where an argument list holds one."""
+    secret = next(secret_arguments(arguments), None)
+    if secret is not None:
+        raise ValueError(
+            f"{secret} is a secret, and a plan is published; expected its name alone: give it by a variable of "
+            "`env_from`, or leave it out, as a launched server listens to this machine"
+        )

@@ -6,7 +6,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from kbtool.runner.plan.published import loads_programs, looks_secret, secret_arguments
+from kbtool.runner.plan.published import loads_programs, looks_secret, refuse_secrets
 from kbtool.schema.base import Line, PositiveNumber, Seq, Slug, StrictModel, has_default, need, opt, seq
 from kbtool.vocab.terms import MeasuringPath
 
@@ -211,12 +211,7 @@ class Instance(StrictModel):
         if len(set(self.accelerators)) < len(self.accelerators):
             raise ValueError("an accelerator is named twice: name each once")
         engine = self.arguments if self.container is None else self.container.arguments
-        secret = next(secret_arguments(engine), None)
-        if secret is not None:
-            raise ValueError(
-                f"{secret} is a secret, and a plan is published; expected its name alone: give it by a variable of "
-                "`env_from`, or leave it out, as a launched server listens to this machine"
-            )
+        refuse_secrets(engine)
         return self
 
 
@@ -253,6 +248,7 @@ class RouterPlan(StrictModel):
     def _where(self) -> Self:
         if (self.kind == "attached") != (self.url is not None) or (self.url is None) == (self.port is None):
             raise ValueError("expected `url` for an attached router, and `port` for one that we start")
+        refuse_secrets(self.arguments)
         return self
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kbtool.runner.report.model import Column, DataTable, Entry
-from kbtool.runner.report.numbers import NONE, cut, percent, shown
+from kbtool.runner.report.numbers import NONE, counted, cut, percent, shown
 from kbtool.runner.results import CellResult, RoundResult, Run
 from kbtool.runner.trace import Outcome
 
@@ -111,7 +111,11 @@ def _word(run: Run) -> DataTable:
         Column("Repeated until", align="left"),
     )
     rows = tuple(_word_row(index, cell) for index, cell in enumerate(run.cells))
-    note = "Token counts: the rise of the server's own counters over each round against what it told us; the worst round."
+    note = (
+        "Token counts: the rise of the server's own counters over each round against what it told us; the worst round. "
+        "Speculation: tokens per verify step, by the server's counters; by position: of all drafts, those whose token "
+        "there was accepted. Draft acceptance is of all tokens drafted, so that longer drafts weigh more in it."
+    )
     return DataTable("checks", "The server's word, and its answers", columns, rows, note)
 
 
@@ -149,14 +153,14 @@ def _speculation(rounds: tuple[RoundResult, ...]) -> tuple[str, str]:
     if not drafts:
         return ", ".join(each.replace("_", " ") for each in states), ""
     length = 1 + sum(each.accepted_tok or 0.0 for each in known) / drafts
-    detail = f"{length:.2f} tok/step over {drafts:,.0f} drafts"
+    detail = f"{length:.2f} tok/step over {drafts:,.0f} draft{'s' * (drafts != 1)}"
     widths = {len(each.acceptance_ratio_by_position) for each in known}
     if len(widths) == 1 and widths != {0}:
         shares = [
             sum(each.acceptance_ratio_by_position[at] * (each.drafts or 0.0) for each in known) / drafts
             for at in range(min(widths.pop(), 8))
         ]
-        detail += "; by position " + ", ".join(f"{each * 100:.0f} %" for each in shares)
+        detail += "; accepted by position " + ", ".join(f"{each * 100:.0f} %" for each in shares)
     return ", ".join(each.replace("_", " ") for each in states), detail
 
 
@@ -208,7 +212,7 @@ def client_error(calibration: Mapping[str, Any] | None, streams: int) -> str:
     if level is None:
         return "not calibrated on this host"
     parts = [
-        f"{name} {value * 100:+.2f} %"
+        f"{name} {_signed(value)}"
         for name, key in (
             ("TTFT", "ttft_mean_error_ratio"),
             ("ITL", "itl_mean_error_ratio"),
@@ -216,7 +220,13 @@ def client_error(calibration: Mapping[str, Any] | None, streams: int) -> str:
         )
         if isinstance(value := level.get(key), int | float)
     ]
-    return f"{', '.join(parts)} at {level['streams']:,} streams"
+    return f"{', '.join(parts)} at {counted(level['streams'], 'stream')}"
+
+
+def _signed(ratio: float) -> str:
+    """Return a signed ratio in per cent; what rounds to nothing has no sign."""
+    text = f"{ratio * 100:+.2f} %"
+    return text[1:] if text[1:] == "0.00 %" else text
 
 
 def _streams(level: Mapping[str, Any]) -> int:

@@ -6,13 +6,30 @@ from types import MappingProxyType
 from typing import Final
 
 from kbtool.runner.metrics import Measurement
+from kbtool.runner.metrics.bounds import is_too_wide
 from kbtool.vocab.metrics import METRICS
 from kbtool.vocab.terms import Statistic
 
-__all__ = ["NONE", "between", "cut", "percent", "short_title", "shown", "statistic_words", "unit_of"]
+__all__ = [
+    "NONE",
+    "TOO_WIDE",
+    "counted",
+    "cut",
+    "details",
+    "end_of",
+    "interval_of",
+    "percent",
+    "rounds_of",
+    "short_title",
+    "shown",
+    "statistic_words",
+    "unit_of",
+]
 
 NONE: Final = "-"
 """Stands where there is no number."""
+TOO_WIDE: Final = "too wide to give"
+"""Stands for an interval that reaches beyond what the metric can be."""
 DIGITS: Final = 4
 MAX_DECIMALS: Final = 6
 MAX_TEXT: Final = 200
@@ -33,12 +50,14 @@ _SHORT: Final[Mapping[str, str]] = MappingProxyType(
         "goodput_req_s": "Goodput",
         "achieved_concurrency": "In flight",
         "energy_j_per_tok": "Energy",
-        "tok_per_step": "Tokens per step",
+        "tok_per_step": "Tokens per arrival",
         "acceptance_length": "Acceptance length",
         "acceptance_ratio": "Draft acceptance",
         "cached_tok": "Cached input",
     }
 )
+_UNITS: Final[Mapping[str, str]] = MappingProxyType({"tok_per_step": "tok/arrival"})
+"""Units that say what they count: arrivals of text are not the steps of the acceptance length."""
 _WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {"single": "of the one round", "median": "median of rounds", "min": "smallest", "max": "largest"}
 )
@@ -54,9 +73,30 @@ def shown(value: float | None) -> str:
     return f"{value:,.{decimals}f}"
 
 
-def between(low: float | None, high: float | None) -> str:
-    """Return an interval, or that there is none."""
-    return NONE if low is None or high is None else f"{shown(low)} to {shown(high)}"
+def interval_of(found: Measurement) -> str:
+    """Return the interval of a number, that it is too wide to be one, or that there is none."""
+    if found.low is None or found.high is None:
+        return NONE
+    if is_too_wide(found.metric, found.low, found.high):
+        return TOO_WIDE
+    return f"{shown(found.low)} to {shown(found.high)}"
+
+
+def end_of(found: Measurement, end: float | None) -> str:
+    """Return one end of the interval of a number."""
+    if end is not None and is_too_wide(found.metric, found.low, found.high):
+        return TOO_WIDE
+    return shown(end)
+
+
+def counted(count: int, noun: str) -> str:
+    """Return `1 cell`, `2 cells`."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def rounds_of(least: int, most: int) -> str:
+    """Return how many rounds there are: `3 rounds`, `3 to 9 rounds`."""
+    return counted(least, "round") if least == most else f"{least} to {counted(most, 'round')}"
 
 
 def percent(ratio: float | None) -> str:
@@ -76,7 +116,7 @@ def short_title(metric: str) -> str:
 
 def unit_of(metric: str) -> str:
     """Return the unit of a metric; nothing for plain counts and ratios."""
-    unit = METRICS[metric].unit
+    unit = _UNITS.get(metric) or METRICS[metric].unit
     return "" if unit in {"count", "ratio"} else unit
 
 
@@ -87,5 +127,5 @@ def statistic_words(statistic: Statistic) -> str:
 
 def details(found: Measurement) -> str:
     """Return what stands under a number: its interval and its n."""
-    interval = "" if found.low is None else f"{between(found.low, found.high)}, "
+    interval = "" if found.low is None else f"{interval_of(found)}, "
     return f"{interval}n {found.n_samples:,}"

@@ -4,7 +4,7 @@ from typing import Final
 
 from kbtool.runner.report.figure import CsvData, CsvValue
 from kbtool.runner.report.model import Column, DataTable, Entry
-from kbtool.runner.report.numbers import NONE, shown, statistic_words
+from kbtool.runner.report.numbers import end_of, shown, statistic_words, unit_of
 from kbtool.runner.results import CellResult
 from kbtool.vocab.metrics import METRICS
 
@@ -31,9 +31,9 @@ def all_numbers(key: str, cell: CellResult) -> DataTable:
             Entry(METRICS[each.metric].title, each.metric),
             Entry(statistic_words(each.statistic)),
             Entry(shown(each.value), value=each.value),
-            Entry(METRICS[each.metric].unit),
-            Entry(NONE if each.low is None else shown(each.low)),
-            Entry(NONE if each.high is None else shown(each.high)),
+            Entry(unit_of(each.metric) or METRICS[each.metric].unit),
+            Entry(end_of(each, each.low)),
+            Entry(end_of(each, each.high)),
             Entry(shown(each.spread_stdev)),
             Entry(f"{each.n_samples:,}"),
             Entry(f"{each.n_rounds}"),

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,7 +18,7 @@ from kbtool.runner.metrics import Measurement
 from kbtool.runner.report.choose import common_warnings, head_of
 from kbtool.runner.report.figure import CsvData, Figure, data_link
 from kbtool.runner.report.model import DataTable
-from kbtool.runner.report.numbers import between, short_title, shown, statistic_words, unit_of
+from kbtool.runner.report.numbers import counted, interval_of, short_title, shown, statistic_words, unit_of
 from kbtool.runner.report.numbers_table import all_numbers, all_numbers_csv
 from kbtool.runner.report.plots_cell import round_figure, timeline_figure
 from kbtool.runner.report.plots_latency import latency_figures
@@ -29,12 +30,19 @@ from kbtool.runner.report.results import load_words, setting_words
 from kbtool.runner.report.rows import rows_of
 from kbtool.runner.report.surroundings import settings_table
 from kbtool.runner.results import Run
-from kbtool.vocab.warnings import WARNINGS, WarningCode
+from kbtool.vocab.warnings import WARNINGS, WarningCode, in_order
 
 __all__ = ["MAX_BYTES", "html_report"]
 
+_TURNS: Final = {
+    code: f"\\u{code:04x}"
+    for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
+"""Marks that turn the direction of a text: a server's name with one would show the rest of its line backwards."""
+
 MAX_BYTES: Final = 2_900_000
 """Size beyond which plots and tables of single cells are left out, the last ones first."""
+_CODE: Final = re.compile(r"`([^`\n]+)`")
 OPEN_CELLS: Final = 3
 """Cells that are open at once where there are no more."""
 
@@ -73,7 +81,7 @@ def html_report(run: Run, folder: RunFolder) -> bytes:
             everywhere=tuple(each for each in rows.warnings if each.everywhere),
         )
     )
-    return text.encode()
+    return text.translate(_TURNS).encode()
 
 
 def _reserve(run: Run) -> int:
@@ -176,7 +184,7 @@ def _cell(index: int, run: Run, raw: CellRaw, folder: RunFolder, room: _Room) ->
         unit=""
         if head is None
         else f"{unit_of(head.metric)} {short_title(head.metric)}, {statistic_words(head.statistic)}".strip(),
-        interval="" if head is None or head.low is None else between(head.low, head.high),
+        interval="" if head is None or head.low is None else interval_of(head),
         warnings=tuple(each for each in cell.summary.warnings if each not in common_warnings(run)),
         figures=figures,
         numbers=room.take(f"{cell.name}: all numbers", numbers),
@@ -184,7 +192,10 @@ def _cell(index: int, run: Run, raw: CellRaw, folder: RunFolder, room: _Room) ->
 
 
 def _highlights(run: Run) -> Iterator[_Highlight]:
-    """Yield the highest number of each workload, of its base cells; times are not compared with speeds."""
+    """Yield the highest number of each workload, of its base cells; times are not compared with speeds.
+
+    A number of broken answers stands only where all are broken.
+    """
     for workload in run.plan.workloads:
         found: list[tuple[float, int, Measurement]] = []
         for index, cell in enumerate(run.cells):
@@ -193,7 +204,7 @@ def _highlights(run: Run) -> Iterator[_Highlight]:
                 found.append((head.value, -index, head))
         if not found:
             continue
-        _, negative, head = max(found, key=lambda each: each[:2])
+        _, negative, head = max(found, key=lambda each: (_is_sound(each[2]), *each[:2]))
         cell = run.cells[-negative]
         yield _Highlight(
             workload=workload.id,
@@ -201,12 +212,16 @@ def _highlights(run: Run) -> Iterator[_Highlight]:
             value=head.value,
             text=shown(head.value),
             unit=unit_of(head.metric),
-            interval=between(head.low, head.high),
+            interval="" if head.low is None else interval_of(head),
             under=f"{load_words(cell)}{f'; the highest of {len(found)} cells' if len(found) > 1 else ''}",
-            n=f"n {head.n_samples:,} in {head.n_rounds} round{'s' * (head.n_rounds != 1)}",
+            n=f"n {head.n_samples:,} in {counted(head.n_rounds, 'round')}",
             index=-negative,
-            warnings=tuple(each for each in head.warnings if each not in common_warnings(run)),
+            warnings=in_order({*cell.summary.warnings, *head.warnings}),
         )
+
+
+def _is_sound(head: Measurement) -> bool:
+    return WarningCode.GARBAGE_OUTPUT not in head.warnings
 
 
 def _figure(figure: Figure) -> Markup:
@@ -236,6 +251,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.globals["meaning"] = _meaning
+    environment.filters["coded"] = _coded
     return environment
 
 
@@ -244,6 +260,16 @@ def _escaped(value: object) -> Markup:
     if isinstance(value, Markup):
         return value
     return Markup(html_attribute(str(value)))  # noqa: S704 - this is where it is escaped
+
+
+def _coded(text: str) -> Markup:
+    """Return text with what stands in backticks as code."""
+    parts = _CODE.split(text)
+    marked = (
+        f"<code>{html_attribute(each)}</code>" if at % 2 else html_attribute(each)
+        for at, each in enumerate(parts)
+    )
+    return Markup("".join(marked))  # noqa: S704 - each part is escaped
 
 
 def _meaning(code: WarningCode) -> str:

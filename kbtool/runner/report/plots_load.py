@@ -9,7 +9,16 @@ from kbtool.runner.report.charts import About, Mark, Point, Series, sweep
 from kbtool.runner.report.choose import CENTRAL, Group, central, statistics_for
 from kbtool.runner.report.figure import SERIES, CsvData, CsvValue, Figure, legend_of, spaced
 from kbtool.runner.report.model import Column, DataTable, Entry
-from kbtool.runner.report.numbers import between, cut, percent, short_title, shown, statistic_words, unit_of
+from kbtool.runner.report.numbers import (
+    counted,
+    cut,
+    interval_of,
+    percent,
+    short_title,
+    shown,
+    statistic_words,
+    unit_of,
+)
 from kbtool.runner.report.plots_turns import turn_figures
 from kbtool.runner.report.raw import CellRaw
 from kbtool.runner.report.results import setting_words
@@ -142,7 +151,7 @@ def _x(point: Point) -> float:
 def _point(cell: CellResult, number: Measurement, lines: _Lines) -> Point:
     x = lines.x_of(cell)
     unit = unit_of(number.metric)
-    tip = f"{cell.name}: {shown(number.value)} {unit} ({between(number.low, number.high)}), n {number.n_samples:,}, {number.n_rounds} rounds"
+    tip = f"{cell.name}: {shown(number.value)} {unit} ({interval_of(number)}), n {number.n_samples:,}, {counted(number.n_rounds, 'round')}"
     return Point(x, number.value, tip, number.low, number.high, hollow=False)
 
 
@@ -182,7 +191,7 @@ def _table(key: str, found: Sequence[_Found], lines: _Lines, metric: str) -> Dat
                 value=lines.x_of(cell),
             ),
             Entry(shown(number.value), statistic_words(number.statistic), number.value, number.warnings),
-            Entry(between(number.low, number.high)),
+            Entry(interval_of(number)),
             Entry(f"{number.n_samples:,}", value=float(number.n_samples)),
             Entry(f"{number.n_rounds}", value=float(number.n_rounds)),
         )

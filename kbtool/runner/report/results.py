@@ -7,9 +7,10 @@ from kbtool.runner.report.choose import Group, head_metric, head_of, statistics_
 from kbtool.runner.report.model import Column, DataTable, Entry
 from kbtool.runner.report.numbers import (
     NONE,
-    between,
+    counted,
     cut,
     details,
+    interval_of,
     short_title,
     shown,
     statistic_words,
@@ -109,7 +110,7 @@ def _row(
     own = tuple(each for each in cell.summary.warnings if each not in common)
     ok = sum(each.figures.n_ok for each in cell.rounds)
     sent = sum(each.figures.n_requests for each in cell.rounds)
-    repeats = f"{cell.summary.n_rounds} rounds, {cell.summary.n_sessions} session{'s' * (cell.summary.n_sessions != 1)}"
+    repeats = f"{counted(cell.summary.n_rounds, 'round')}, {counted(cell.summary.n_sessions, 'session')}"
     return (
         Entry(cell.name, cell=index),
         *([Entry(setting_words(cell))] if swept else []),
@@ -137,7 +138,7 @@ def _head_entries(head: Measurement | None, cell: CellResult) -> tuple[Entry, En
     share = "" if spread is None or not head.value else f"{spread / head.value * 100:.1f} %"
     return (
         Entry(shown(head.value), f"n {head.n_samples:,}", head.value, _beyond(head, cell)),
-        Entry(between(head.low, head.high), how),
+        Entry(interval_of(head), how),
         Entry(shown(spread), share, spread),
     )
 

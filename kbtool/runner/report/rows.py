@@ -6,7 +6,7 @@ from kbtool.runner.report.checks import check_tables
 from kbtool.runner.report.choose import common_warnings
 from kbtool.runner.report.compare import comparison_tables
 from kbtool.runner.report.model import Met, RunRows
-from kbtool.runner.report.numbers import cut
+from kbtool.runner.report.numbers import counted, cut
 from kbtool.runner.report.results import result_tables
 from kbtool.runner.report.surroundings import facts_of
 from kbtool.runner.results import Run
@@ -46,10 +46,8 @@ def _verdict(run: Run) -> str:
     rounds = sum(len(cell.rounds) for cell in run.cells)
     sent = sum(count for cell in run.cells for _, count in cell.summary.outcomes)
     ok = sum(dict(cell.summary.outcomes).get(Outcome.OK, 0) for cell in run.cells)
-    measured = (
-        f"{len(run.cells)} cell{'s' * (len(run.cells) != 1)}, {rounds} rounds, {ok:,} of {sent:,} requests ok"
-    )
-    failed = f", {len(run.failed)} attempt{'s' * (len(run.failed) != 1)} failed" if run.failed else ""
+    measured = f"{counted(len(run.cells), 'cell')}, {counted(rounds, 'round')}, {ok:,} of {counted(sent, 'request')} ok"
+    failed = f", {counted(len(run.failed), 'attempt')} failed" if run.failed else ""
     return f"{measured}{failed}.{'' if run.finished else ' The run is not complete: this is what was sealed so far.'}"
 
 

@@ -5,12 +5,14 @@ Everything here was told by a server or a driver, and may be any text of any len
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from kbtool.runner.report.checks import client_error
 from kbtool.runner.report.model import Column, DataTable, Entry, Fact
-from kbtool.runner.report.numbers import NONE, cut
+from kbtool.runner.report.numbers import NONE, counted, cut, rounds_of
 from kbtool.runner.results import Run
+from kbtool.vocab.units import unit_in_name
 
 __all__ = ["facts_of", "settings_table"]
 
@@ -40,7 +42,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     repeats = run.plan.repeats
     yield (
         "Repeats",
-        f"{repeats.rounds} to {repeats.max_rounds} rounds in {repeats.sessions} session{'s' * (repeats.sessions != 1)}, seed {repeats.seed}",
+        f"{rounds_of(repeats.rounds, repeats.max_rounds)} in {counted(repeats.sessions, 'session')}, seed {repeats.seed}",
     )
 
 
@@ -61,13 +63,13 @@ def _legs(run: Run) -> dict[str, Mapping[str, Any]]:
 
 def _engine(run: Run, leg: Mapping[str, Any]) -> str:
     kind = str(leg.get("kind", "")).replace("_", ".") or None
-    return _join(
-        kind,
-        _of_identity(leg, "version"),
-        _of_identity(leg, "build"),
-        _of_identity(leg, "commit"),
-        run.plan.subject.engine,
-    )
+    subject = run.plan.subject
+    version, build, commit = (_of_identity(leg, key) for key in ("version", "build", "commit"))
+    if version is None and subject.engine_version is not None:
+        # The record takes the plan's word as well: what the server says leads to no release.
+        said = f"the server says {build}" if build else "the server does not say"
+        version, build = f"{subject.engine_version} by the plan ({said})", None
+    return _join(kind, version, build, commit or subject.engine_commit, subject.engine)
 
 
 def _of_identity(leg: Mapping[str, Any], key: str) -> Any:
@@ -130,6 +132,20 @@ def _join(*parts: Any) -> str:
     return ", ".join(str(part) for part in parts if part not in {None, ""})
 
 
+def _in_force(said: Mapping[str, Any]) -> str:
+    """Return a setting as it was written; in the unit of its field first, where it was written in another."""
+    field, value = str(said.get("field", "")), said.get("value", "")
+    written = str(said.get("as_published", value))
+    unit = unit_in_name(field)
+    try:
+        known = Decimal(str(value))
+        if unit and not isinstance(value, bool) and known != Decimal(written):
+            return f"{known.normalize():f} {unit} (written as {written})"
+    except InvalidOperation:
+        pass
+    return written
+
+
 def settings_table(run: Run) -> DataTable | None:
     """Return the settings that were in force, and where they were read; the legs after the first where they differ."""
     rows: list[tuple[Entry, ...]] = []
@@ -138,7 +154,7 @@ def settings_table(run: Run) -> DataTable | None:
         for each in leg["settings"]:
             if not isinstance(each, Mapping):
                 continue
-            field, value = str(each.get("field", "")), str(each.get("as_published", each.get("value", "")))
+            field, value = str(each.get("field", "")), _in_force(each)
             if base.get(field) == value:
                 continue
             base.setdefault(field, value)

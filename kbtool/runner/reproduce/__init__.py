@@ -6,6 +6,7 @@ sweeps      other settings of results          make        all of it together
 text        a plan's file as plain data
 """
 
+from kbtool.runner.reproduce.loads import same_statistics
 from kbtool.runner.reproduce.make import plan_from, target_value
 from kbtool.runner.reproduce.model import Covered, OpenPoint, Reproduction, Required
 from kbtool.runner.reproduce.text import PlanPart, PlanText, plan_yaml_lines
@@ -19,5 +20,6 @@ __all__ = [
     "Required",
     "plan_from",
     "plan_yaml_lines",
+    "same_statistics",
     "target_value",
 ]

@@ -11,20 +11,21 @@ from kbtool.runner.reproduce.model import OpenPoint
 from kbtool.schema.benchmark import At, Benchmark, Result
 from kbtool.vocab.metrics import METRICS
 from kbtool.vocab.numbers import number_text
+from kbtool.vocab.terms import Statistic
 
-__all__ = ["BELONGS", "OURS", "Load", "Reading", "read"]
+__all__ = ["BELONGS", "OURS", "PROMPT_ONLY", "Load", "Reading", "read", "same_statistics"]
 
 Kind = Literal["closed", "prefill", "rate", "conversation"]
 Slo = Literal["ttft_ms", "tpot_ms", "e2el_ms"]
 TextClass = Literal["prose", "code", "structured", "synthetic"]
 
-OURS: Final = {
+OURS: Final[dict[str, Statistic]] = {
     "tok_s_per_user": "p50", "output_tok_s": "median", "total_tok_s": "median", "ttft_ms": "p50",
     "prefill_tok_s": "mean", "goodput_req_s": "median", "acceptance_length": "median", "energy_j_per_tok": "median",
     "tpot_ms": "p50", "itl_ms": "p50", "e2el_ms": "p50", "req_s": "median", "tok_s_per_accelerator": "median",
-    "acceptance_ratio": "median", "power_w": "median", "utilization_ratio": "median", "error_ratio": "single",
+    "step_gap_ms": "p99", "acceptance_ratio": "median", "power_w": "median", "utilization_ratio": "median", "error_ratio": "single",
 }  # fmt: skip
-"""Metric that the record of a run gives -> the statistic that a link compares."""
+"""Metric that the record of a run gives -> the statistic that a link compares, where the target names none."""
 BELONGS: Final = frozenset(
     {"power_w", "utilization_ratio", "error_ratio", "acceptance_length", "acceptance_ratio"}
 )
@@ -33,6 +34,10 @@ _WHOLE: Final = frozenset(
     {"output_tok_s", "total_tok_s", "req_s", "tok_s_per_accelerator", "energy_j_per_tok"}
 )
 """Metrics of a whole round."""
+PROMPT_ONLY: Final = frozenset({"prefill_tok_s", "ttft_ms"})
+"""Metrics that a prompt alone shows, without an answer."""
+_TAILS: Final = frozenset({None, "p99", "max"})
+_OF_ANSWERS: Final = frozenset({"tok_s_per_user", "tpot_ms", "itl_ms"})
 _MIDDLE: Final = frozenset({None, "single", "mean", "median", "p50"})
 _WHY_NOT: Final = {
     "samples_s": "what a sample is, the rules of its benchmark say; no plan sends samples",
@@ -99,6 +104,20 @@ def read(result: Result, record: Benchmark, engine: EngineKind) -> Reading | str
     return _read_load(result, record, points)
 
 
+def same_statistics(metric: str, statistic: Statistic | None) -> tuple[Statistic, ...]:
+    """Return the statistics of a run that are the same as one of a record, the best first; none where none is."""
+    ours = OURS.get(metric)
+    if ours is None:
+        return ()
+    if ours == "median":
+        # A figure of whole rounds: its statistic is over rounds, however many there were.
+        return ("median", "single") if statistic in _MIDDLE else ()
+    if statistic is None or statistic == "single" or ours == "single":
+        others: tuple[Statistic, ...] = ("max",) if ours == "p99" else ("mean",)
+        return (ours, *others) if ours not in {"single", "mean"} else (ours,)
+    return ("p50",) if statistic == "median" else (statistic,)
+
+
 def _why_not(result: Result, engine: EngineKind) -> str:
     """Return why no plan can measure this figure, or an empty text."""
     return next(iter((*_against_figure(result), *_against_metric(result, engine))), "")
@@ -124,7 +143,8 @@ def _against_figure(result: Result) -> Iterator[str]:
     if result.value is None and (result.low is None or result.high is None):
         yield "the record gives no value to compare with"
     best_of_several = result.statistic in {"max", "peak"} and metric in _WHOLE
-    if metric in OURS and result.statistic not in _MIDDLE and not best_of_several:
+    given = _TAILS if OURS.get(metric) == "p99" else _MIDDLE
+    if metric in OURS and result.statistic not in given and not best_of_several:
         yield (
             f"it is the {result.statistic}, and a link compares the {OURS[metric]}: one says little of the other; "
             "the run's raw data has every request"
@@ -138,6 +158,7 @@ def _against_figure(result: Result) -> Iterator[str]:
 def _of_figure(result: Result) -> Iterator[OpenPoint]:
     """Yield what is open about the figure itself."""
     ours = OURS[result.metric]
+    same = same_statistics(result.metric, result.statistic)
     if result.value is None:
         yield OpenPoint(
             "results.value",
@@ -146,11 +167,12 @@ def _of_figure(result: Result) -> Iterator[OpenPoint]:
         )
     if result.statistic is None:
         yield OpenPoint("results.statistic", f"not said for {result.metric}", f"the {ours}")
-    elif result.statistic != ours and not (result.statistic == "single" and ours == "median"):
+    elif result.statistic not in {*same, "median"}:
+        chosen = f"the {ours}, as records of runs give it"
         yield OpenPoint(
             "results.statistic",
             f"the {result.statistic} of {result.metric}",
-            f"the {ours}, as records of runs give it",
+            chosen if same else f"{chosen}; it is not linked, as one says little of the other",
         )
     if result.standing == "disputed":
         yield OpenPoint(
@@ -194,7 +216,7 @@ def _read_load(result: Result, record: Benchmark, points: list[OpenPoint]) -> Re
         prompt_class=prompt_class,
         temperature=at.temperature or Decimal(0),
     )
-    found = _kind(load, at, metric)
+    found = _kind(load, at, metric, record)
     if isinstance(found, str):
         return found
     load, more = found
@@ -204,7 +226,7 @@ def _read_load(result: Result, record: Benchmark, points: list[OpenPoint]) -> Re
     return Reading(result, load, tuple(points))
 
 
-def _kind(load: Load, at: At, metric: str) -> tuple[Load, list[OpenPoint]] | str:
+def _kind(load: Load, at: At, metric: str, record: Benchmark) -> tuple[Load, list[OpenPoint]] | str:
     """Return the load with its kind, or why there is none."""
     if metric == "goodput_req_s" or at.request_rate_req_s is not None:
         return _rate(load, at, metric)
@@ -215,8 +237,13 @@ def _kind(load: Load, at: At, metric: str) -> tuple[Load, list[OpenPoint]] | str
         if metric in _WHOLE:
             return "the record does not say how many users there were"
         points.append(OpenPoint("results.at.concurrency", "not said", "1: a figure of one user or request"))
-    cold_prompt = at.prefix_cache == "cold" and load.input_tok is not None and metric not in _WHOLE
-    of_prompt = cold_prompt or at.prefix_cache == "warm" or metric == "prefill_tok_s"
+    cold_prompt = (
+        at.prefix_cache == "cold"
+        and load.input_tok is not None
+        and metric in PROMPT_ONLY
+        and not _answers_too(at, record)
+    )
+    of_prompt = cold_prompt or at.prefix_cache == "warm" or _of_prompts(load, at, metric, record)
     reason = next(_against_prompt(load, at, metric), "") if of_prompt else ""
     if reason:
         return reason
@@ -227,6 +254,17 @@ def _kind(load: Load, at: At, metric: str) -> tuple[Load, list[OpenPoint]] | str
             OpenPoint("results.at.prefix_cache", "not said", "cold: a warm cache skips the prefill")
         )
     return replace(load, kind="prefill", cache="warm" if at.prefix_cache == "warm" else "cold"), points
+
+
+def _answers_too(at: At, record: Benchmark) -> bool:
+    """Return whether the record has a speed of answers under the same conditions: prompts were not all that was timed."""
+    return at.output_tok is not None and any(
+        each.at == at and each.metric in _OF_ANSWERS for each in record.results
+    )
+
+
+def _of_prompts(load: Load, at: At, metric: str, record: Benchmark) -> bool:
+    return metric == "prefill_tok_s" and (load.concurrency > 1 or not _answers_too(at, record))
 
 
 def _against_prompt(load: Load, at: At, metric: str) -> Iterator[str]:

@@ -167,6 +167,7 @@ class _Maker:
             covered=(*covered, *swept),
             required=target.required,
             not_asked=tuple(self.not_asked),
+            accelerator=self.record.system.accelerator,
             loads={made.workload.id: made.words for made in loads.values()},
         )
 
@@ -327,13 +328,13 @@ def _points(readings: Sequence[Reading], loads: Mapping[Load, Made]) -> tuple[Op
 def _chosen(path: str, launched: bool) -> str:
     part = path.partition(".")[0]
     if part == "system":
-        return "what this machine has; it is read and recorded"
+        return "what this machine has; recorded as far as it can be read here"
     if part == "engine":
-        return "what runs here; it is read and recorded"
+        return "what runs here; recorded as far as the server tells it"
     if part == "model":
         return "the weights at hand; what the server says is recorded"
     return (
-        "the engine's default; what is in force is read and recorded"
+        "the engine's default; what is in force is recorded as far as it can be read"
         if launched
         else "what the server has in force"
     )

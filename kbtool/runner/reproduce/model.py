@@ -71,5 +71,7 @@ class Reproduction:
     """Settings that must be in force without the plan's doing."""
     not_asked: tuple[str, ...] = ()
     """Results under other conditions, which were not asked for: give their ids to have a plan for them."""
+    accelerator: str = ""
+    """Accelerator of the record, which need not be that of the machine that measures again."""
     loads: Mapping[str, str] | None = None
     """Workload -> its load in words."""

@@ -47,7 +47,7 @@ class PlanText:
 def plan_yaml_lines(found: Reproduction) -> PlanText:
     """Return what the plan file of a reproduction holds; whoever writes files turns it into YAML."""
     comments = {
-        "subject": ("Say nothing here that was not checked: the new record repeats it.",),
+        "subject": tuple(_subject(found)),
         "target": tuple(_target(found)),
         "workloads": tuple(_workloads(found)),
         "sweeps": tuple(_sweeps(found)),
@@ -70,6 +70,15 @@ def _head(found: Reproduction) -> Iterator[str]:
             yield f"- {name}: {reason}"
     if found.not_asked:
         yield f"Measured under other conditions, each for a plan of its own: {_some(found.not_asked)}"
+
+
+def _subject(found: Reproduction) -> Iterator[str]:
+    yield "Say nothing here that was not checked: the new record repeats it."
+    if found.accelerator:
+        yield (
+            "Where no driver tells the accelerator, give the one of this machine as `accelerator`; the record has "
+            f"{found.accelerator}."
+        )
 
 
 def _target(found: Reproduction) -> Iterator[str]:
@@ -103,7 +112,7 @@ def _sweeps(found: Reproduction) -> Iterator[str]:
 
 def _replicates(found: Reproduction) -> Iterator[str]:
     if found.plan.replicates:
-        yield "The new record is linked to these, with the ratio and its interval."
+        yield "The new record is linked to these, with the ratio, and its interval where the figure has one."
 
 
 def _some(names: list[str] | tuple[str, ...]) -> str:

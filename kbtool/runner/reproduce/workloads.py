@@ -13,7 +13,7 @@ from kbtool.runner.plan.workloads import (
     SingleStream,
     Workload,
 )
-from kbtool.runner.reproduce.loads import Load, Reading
+from kbtool.runner.reproduce.loads import PROMPT_ONLY, Load, Reading
 from kbtool.runner.reproduce.model import OpenPoint
 from kbtool.vocab.numbers import number_text
 
@@ -23,7 +23,8 @@ INPUT_TOK: Final = 1024
 OUTPUT_TOK: Final = {"single": 512, "closed": 256, "rate": 256, "prefill": 16, "conversation": 256}
 DECODE_TOK: Final = 256
 """Answer behind a long prompt whose speed of decoding is asked for as well."""
-_PROMPT_ONLY: Final = frozenset({"prefill_tok_s", "ttft_ms"})
+_PROMPTS: Final = 7
+"""Prompts a round where a median is compared: three rounds then have the 20 that it takes."""
 _OF_USERS: Final = frozenset(
     {"output_tok_s", "total_tok_s", "req_s", "tok_s_per_accelerator", "energy_j_per_tok"}
 )
@@ -45,6 +46,7 @@ class Made:
 def workloads_of(readings: Sequence[Reading]) -> Mapping[Load, Made]:
     """Return the workload of each load, in the order in which the loads first appear."""
     metrics: dict[Load, set[str]] = {}
+    of_medians = {each.load for each in readings if each.result.statistic in {"p50", "median"}}
     for each in readings:
         if each.load is not None:
             metrics.setdefault(each.load, set()).add(each.result.metric)
@@ -55,7 +57,7 @@ def workloads_of(readings: Sequence[Reading]) -> Mapping[Load, Made]:
         # with another one.
         name = _free(_name(load), taken)
         taken.add(name)
-        made[load] = _made(load, name, asked)
+        made[load] = _made(load, name, asked, of_medians=load in of_medians)
     return made
 
 
@@ -80,13 +82,13 @@ def _name(load: Load) -> str:
             return f"users{load.concurrency}"
 
 
-def _made(load: Load, name: str, metrics: set[str]) -> Made:
+def _made(load: Load, name: str, metrics: set[str], *, of_medians: bool) -> Made:
     points: list[OpenPoint] = []
     alone = (
         load.kind == "closed" and load.concurrency == 1 and not (metrics & _OF_USERS and metrics <= _OF_USERS)
     )
     usual = OUTPUT_TOK["single" if alone else load.kind]
-    if load.kind == "prefill" and not metrics <= _PROMPT_ONLY:
+    if load.kind == "prefill" and not metrics <= PROMPT_ONLY:
         usual = DECODE_TOK
     output = load.output_tok or usual
     if load.output_tok is None:
@@ -94,7 +96,10 @@ def _made(load: Load, name: str, metrics: set[str]) -> Made:
     fallback = 2048 if load.kind == "conversation" else INPUT_TOK
     if load.input_tok is None:
         points.append(OpenPoint("results.at.input_tok", "not said", f"{fallback:,} tokens"))
-    return Made(_workload(load, name, load.input_tok or fallback, output, alone=alone), tuple(points))
+    workload = _workload(load, name, load.input_tok or fallback, output, alone=alone)
+    if of_medians and isinstance(workload, Prefill):
+        workload = workload.model_copy(update={"requests": _PROMPTS})
+    return Made(workload, tuple(points))
 
 
 def _workload(load: Load, name: str, input_tok: int, output_tok: int, *, alone: bool) -> Workload:

@@ -118,7 +118,12 @@ def resume_session(
     if folder.finished:
         folder.close()
         lock.release()
-        raise UsageError(f"{root}: the run is complete: see `kbtool bench report {root}`")
+        remedy = (
+            "nothing of it is measured again: restore what was changed from a copy, or start a new run"
+            if on_damage is OnDamage.SET_ASIDE
+            else f"see `kbtool bench report {root}`"
+        )
+        raise UsageError(f"{root}: the run is complete: {remedy}")
     return Session(
         plan, plan_bytes, plan_folder, folder, given, host, inventory, lock, resources, interrupts, tell
     )

@@ -47,10 +47,13 @@ class Leftover:
         """What is found, and what becomes of it."""
         if self.may_be_ended:
             return f"left over from run {self.run_id!a}, whose runner is gone: {self.what}; it is ended"
-        why = (
-            "its runner still runs" if self.owner_lives else "it cannot be told whether its runner still runs"
-        )
-        return f"of run {self.run_id!a}: {self.what}; it is left alone, as {why}"
+        if self.owner_lives:
+            where = f"pid {self.process.pid}" if self.process is not None else self.what
+            return (
+                f"another kbtool run ({ascii(self.run_id)[1:-1]}, {where}) is active on this machine: it was left alone; "
+                "it may disturb this one"
+            )
+        return f"of run {self.run_id!a}: {self.what}; it was left alone, as it cannot be told whether its runner still runs"
 
 
 def find_leftovers(

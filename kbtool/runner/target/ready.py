@@ -4,7 +4,7 @@ An engine may answer `/health` with 200 while its core is dead, and list its mod
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from kbtool.errors import KbtoolError
@@ -65,6 +65,8 @@ def ready(
     until_s = start_s + float(deadlines.ready_s)
     for part in running.parts:
         progress(f"waiting for a token from {part.name}")
+        if ask is not None:
+            _require_listed(running, part, ask)
         _until_token(running, part, until_s, send_one_token, check=check, now_s=now_s)
         if ask is not None:
             _require_model(running, part, ask)
@@ -139,12 +141,32 @@ def _require_model(running: Running, part: Part, ask: Ask) -> None:
             f"{part.name}: it generates, and does not say what it serves: {running.secrets.redact(str(error))}"
         ) from None
     if running.model is not None and running.model not in served:
-        listed = ", ".join(served[:5]) or "no model"
-        why = "the name that was made up for this start" if running.nonce else "the plan's model"
-        raise NotOursError(
-            f"{part.name}: it serves {listed[:300]!a}; expected {running.model!a}, {why}: another server answers on "
-            "this port, or the engine ignores the argument"
-        )
+        raise _other_model(running, part, served)
+
+
+def _require_listed(running: Running, part: Part, ask: Ask) -> None:
+    """Refuse an attached server that lists other models: it runs already, and waiting brings no other one."""
+    if isinstance(part, Launched) or running.model is None:
+        return
+    try:
+        served = ask(part.endpoint).served_models
+    except KbtoolError:
+        return  # it may still load
+    if served and running.model not in served:
+        raise _other_model(running, part, served)
+
+
+def _other_model(running: Running, part: Part, served: Sequence[str]) -> NotOursError:
+    listed = ", ".join(served[:5]) or "no model"
+    why = "the name that was made up for this start" if running.nonce else "the plan's model"
+    remedy = (
+        "another server answers on this port, or the engine ignores the argument"
+        if isinstance(part, Launched)
+        else "correct `target.model`, or the address"
+    )
+    return NotOursError(
+        f"{part.name}: it serves {listed[:300]!a}; expected {running.model!a}, {why}: {remedy}"
+    )
 
 
 def _elsewhere(part: Part) -> str:

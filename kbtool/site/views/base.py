@@ -79,6 +79,8 @@ class Context:
     site_url: str = ""
     edit_url: str = ""
     """Where the record's file can be edited; empty where no repository is known."""
+    raw_files: frozenset[str] = frozenset()
+    """Paths of the raw files of this record that the site holds."""
 
     def link(self, ref: str, text: str = "") -> Link:
         """Return a link to a record or to one of its results; without an address where there is none."""

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from kbtool.schema import Benchmark
 from kbtool.schema.benchmark import Artifact, Client, Result
 from kbtool.site.columns import headline_of
-from kbtool.site.places import anchor_of, facet_slug
+from kbtool.site.places import UP, anchor_of, facet_slug
 from kbtool.site.views.base import Citations, Context, Link, citations_of
 from kbtool.site.views.conditions import Condition, compared_at, conditions, unstated
 from kbtool.site.views.facts import Group, Item, derivation_text
@@ -19,6 +20,7 @@ from kbtool.site.views.sources import SourceView, source_views
 from kbtool.site.views.text import (
     Quantity,
     counted,
+    listed,
     metric_of,
     one_line,
     plural,
@@ -27,9 +29,18 @@ from kbtool.site.views.text import (
     what_it_counts,
     words,
 )
+from kbtool.vocab.closed import titled
 from kbtool.vocab.terms import DEFINITIONS
 
 __all__ = ["BenchmarkView", "Headline", "benchmark_view", "results_view"]
+
+
+_TO_REPEAT: Final = {
+    "version, commit or image of the engine": ("engine.version", "engine.commit", "engine.image_digest"),
+    "arguments of the engine": ("engine.arguments",),
+    "revision of the checkpoint": ("model.revision",),
+}
+"""What a reader needs to set up the same run, and the fields of which any gives it."""
 
 
 class Headline(NamedTuple):
@@ -59,6 +70,8 @@ class Headline(NamedTuple):
     derivation: str
     standing: str
     note: str
+    warnings: tuple[Item, ...]
+    """What must be known before the figure is used, each with what it means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +107,16 @@ def benchmark_view(record: Benchmark, context: Context, *, whole: bool = False) 
     citations = citations_of(record, context, whole=whole)
     gaps = GapRows(record, context, citations)
     head = headline_of(record)
-    headline = _headline(head, context) if head else None
+    headline = _headline(head, context, record.comparison_class) if head else None
     results = results_of(record, context, citations)
     result_gaps = gaps.of_results()
-    setup = (*setup_groups(record, context, citations, gaps), *_more_groups(record, gaps))
+    setup = (*setup_groups(record, context, citations, gaps), *_more_groups(record, gaps, context))
     return BenchmarkView(
         common=common_of(record, context, citations),
         lead=_lead(record, context),
         headline=headline,
         facts=_facts(record, context),
-        measured=tuple(_measured(record)),
+        measured=tuple(_measured(record, context)),
         results=results,
         result_gaps=result_gaps,
         setup=setup,
@@ -130,20 +143,23 @@ def results_view(record: Benchmark, context: Context, number: int) -> ResultsPag
     )
 
 
-def _more_groups(record: Benchmark, gaps: GapRows) -> Iterator[Group]:
+def _more_groups(record: Benchmark, gaps: GapRows, context: Context) -> Iterator[Group]:
     """Yield gaps that have no place among the fields, and the raw files."""
     rest = gaps.rest()
     if rest:
         yield Group("Other gaps", rest)
     if record.artifacts:
-        yield Group("Raw files", tuple([_artifact(each) for each in record.artifacts]))
+        yield Group("Raw files", tuple([_artifact(each, context) for each in record.artifacts]))
 
 
-def _artifact(artifact: Artifact) -> Item:
-    sizes = f"{counted(artifact.size_bytes)} bytes"
+def _artifact(artifact: Artifact, context: Context) -> Item:
+    sizes = plural(artifact.size_bytes, "byte")
     if artifact.unpacked_bytes:
         sizes += f", unpacked {counted(artifact.unpacked_bytes)}"
-    return Item(artifact.path, artifact.holds, notes=(sizes, f"sha256 {artifact.sha256}"))
+    name = artifact.path.rpartition("/")[2]
+    here = artifact.path in context.raw_files
+    link = Link(f"Download {name}", f"{UP}{quote(artifact.path)}") if here else None
+    return Item(artifact.path, artifact.holds, link=link, notes=(sizes, f"sha256 {artifact.sha256}"))
 
 
 def _lead(record: Benchmark, context: Context) -> str:
@@ -155,7 +171,7 @@ def _lead(record: Benchmark, context: Context) -> str:
     return " ".join(parts) + "."
 
 
-def _headline(result: Result, context: Context) -> Headline:
+def _headline(result: Result, context: Context, comparison_class: str | None) -> Headline:
     metric = metric_of(result.metric)
     stated = conditions(result.at)
     evidence = next((each for each in result.evidence if each.quote), result.evidence[0])
@@ -168,7 +184,7 @@ def _headline(result: Result, context: Context) -> Headline:
         statistic=statistic_words(result),
         trap=metric.trap if metric else "",
         compared_at=", ".join(compared_at(result.metric)),
-        peers=f"index.html#metric={facet_slug(metric.title)}" if metric else "",
+        peers=f"index.html#metric={facet_slug(titled(metric.title, comparison_class))}" if metric else "",
         chips=stated,
         unstated=unstated(result.metric, stated),
         published=result.as_published,
@@ -181,6 +197,7 @@ def _headline(result: Result, context: Context) -> Headline:
         if result.standing != "stands"
         else "",
         note=result.note or "",
+        warnings=tuple([Item(words(each), DEFINITIONS["run_warning"][each]) for each in result.warnings]),
     )
 
 
@@ -210,7 +227,7 @@ def _facts(record: Benchmark, context: Context) -> tuple[Item, ...]:
     )
 
 
-def _measured(record: Benchmark) -> Iterator[Item]:
+def _measured(record: Benchmark, context: Context) -> Iterator[Item]:
     measured, reproducible = record.measured, record.reproducible
     yield Item("Measured by", words(measured.by), notes=(DEFINITIONS["measured_by"][measured.by],))
     if measured.day or measured.period:
@@ -228,11 +245,21 @@ def _measured(record: Benchmark) -> Iterator[Item]:
         yield Item(
             "Reproducible",
             words(reproducible.assessed),
-            notes=(DEFINITIONS["reproducibility"][reproducible.assessed],),
+            notes=(DEFINITIONS["reproducibility"][reproducible.assessed], *_not_given(record, context)),
         )
     if reproducible.artifacts:
         found = {True: "found", False: "named, not found", None: "named"}[reproducible.artifacts_found]
         yield Item("Scripts and data", found, notes=reproducible.artifacts)
+
+
+def _not_given(record: Benchmark, context: Context) -> Iterator[str]:
+    """Yield what a repeat would need and the record does not give, where that is why it can be repeated in part."""
+    if record.reproducible.assessed != "partial":
+        return
+    given = {each.field.path for each in context.accounts if each.state == "given"}
+    lacking = [name for name, paths in _TO_REPEAT.items() if given.isdisjoint(paths)]
+    if lacking:
+        yield f"Not given: {listed(lacking)}."
 
 
 def _client(client: Client) -> Item:
@@ -245,7 +272,7 @@ def _client(client: Client) -> Item:
         else "not calibrated on this host"
     )
     errors = [
-        f"at {plural(each.streams, 'stream')} of {each.chunks} tokens a chunk: TTFT {_signed(each.ttft_error_ratio)}, "
+        f"at {plural(each.streams, 'stream')} of {each.chunks} token{'s' * (each.chunks != '1')} a chunk: TTFT {_signed(each.ttft_error_ratio)}, "
         f"time per token {_signed(each.itl_error_ratio)}, "
         f"{'no wrong token count' if not each.token_errors else plural(each.token_errors, 'wrong token count')}"
         for each in client.errors
@@ -254,5 +281,6 @@ def _client(client: Client) -> Item:
 
 
 def _signed(ratio: Decimal) -> str:
-    """Return a signed ratio as a percentage: `+0.3 %`."""
-    return f"{ratio * 100:+.2f} %"
+    """Return a signed ratio as a percentage: `+0.3 %`; what rounds to nothing has no sign."""
+    text = f"{ratio * 100:+.2f} %"
+    return text[1:] if text[1:] == "0.00 %" else text

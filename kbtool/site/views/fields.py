@@ -33,7 +33,7 @@ GROUPS: Final[tuple[tuple[str, tuple[Field, ...]], ...]] = (
             Field("system.interconnects", "Interconnect"),
             Field("system.peer_to_peer", "Direct copies between accelerators"),
             Field("system.host_cpu", "Host processor"),
-            Field("system.host_sockets", "Host processors per node"),
+            Field("system.host_sockets", "Processor sockets per node"),
             Field("system.host_memory_gib", "Host memory", "GiB", "system.host_memory_as_published"),
             Field("system.numa_nodes", "NUMA nodes"),
             Field("system.os", "Operating system"),

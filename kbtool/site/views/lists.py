@@ -20,6 +20,7 @@ from kbtool.site.places import (
 from kbtool.site.views.base import Incoming, Link, to_record
 from kbtool.site.views.pager import pager_links
 from kbtool.site.views.text import NOT_STATED
+from kbtool.vocab.closed import lines_below
 
 __all__ = [
     "PLURALS",
@@ -114,6 +115,8 @@ class ListView:
     parts: tuple[Link, ...]
     """The pages of the table, where there is more than one."""
     has_places: bool
+    lines_below: tuple[str, ...]
+    """What must stand below it, such as the line of a trademark."""
 
 
 class UsagePlan(NamedTuple):
@@ -235,6 +238,7 @@ class _Table:
             facets=self._facet_options() if self._filtered else (),
             parts=parts,
             has_places=any(row.places for row in rows),
+            lines_below=lines_below(cell.text for card in self._cards for cell in card.cells),
         )
 
     def _says(self, cell: Cell) -> bool:

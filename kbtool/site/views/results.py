@@ -24,6 +24,7 @@ from kbtool.site.views.text import (
     metric_of,
     plural,
     quantity_text,
+    repeats_words,
     result_quantity,
     unit_symbol,
     what_it_counts,
@@ -92,6 +93,8 @@ class ResultTable(NamedTuple):
     """Conditions that vary: title, and whether all of them are numbers."""
     has_settings: bool
     has_repeats: bool
+    has_notes: bool
+    """Whether a row has warnings or notes."""
     rows: tuple[ResultRow, ...]
 
 
@@ -174,7 +177,7 @@ def _table(
     varying = [key for key in keys if key not in shared]
     rows = [
         _row(record, result, citations)._replace(
-            name=result.id,
+            name=_short_name(result),
             cells=tuple([_cell(key, each.get(key), metric_id) for key in varying]),
         )
         for result, each in zip(results, stated, strict=True)
@@ -189,8 +192,15 @@ def _table(
         columns=tuple([(condition_title(key), _numeric(key, stated)) for key in varying]),
         has_settings=any(each.settings for each in rows),
         has_repeats=any(each.repeats for each in rows),
+        has_notes=any(each.warnings or each.notes for each in rows),
         rows=tuple(rows),
     )
+
+
+def _short_name(result: Result) -> str:
+    """Return the id of a result without the metric and the statistic, which stand beside it."""
+    name = result.id.removesuffix(f"-{result.statistic}")
+    return name.removesuffix(f"-{result.metric.replace('_', '-')}")
 
 
 def _mixed_table(
@@ -212,6 +222,7 @@ def _mixed_table(
         columns=(),
         has_settings=any(each.settings for each in rows),
         has_repeats=any(each.repeats for each in rows),
+        has_notes=any(each.warnings or each.notes for each in rows),
         rows=tuple(rows),
     )
 
@@ -224,6 +235,8 @@ def _row(record: Benchmark, result: Result, citations: Citations) -> ResultRow:
     quantity = result_quantity(result)
     metric = metric_of(result.metric)
     published = result.as_published
+    if result.range_meaning == "ci95" and result.value is not None:
+        published = published.partition(" (95 % interval")[0]  # it stands in the notes
     return ResultRow(
         anchor=anchor_of(result.id),
         name=metric.title if metric else result.metric,
@@ -253,9 +266,8 @@ def _cell(key: str, condition: Condition | None, metric_id: str) -> ResultCell:
 
 
 def _repeats(result: Result) -> str:
-    parts = [plural(result.repeats, "run")] if result.repeats else []
-    if (result.sessions or 1) > 1:
-        parts[-1:] = [f"{''.join(parts[-1:]) or 'runs'} over {result.sessions} starts"]
+    often = repeats_words(result)
+    parts = [often] if often else []
     if result.samples:
         parts.append(plural(result.samples, "sample"))
     if result.spread is not None:
@@ -291,7 +303,7 @@ def _notes(result: Result) -> tuple[str, ...]:
 
 def _ends(result: Result) -> str:
     if result.low is not None and result.high is not None:
-        return f"range {counted(result.low)} to {counted(result.high)}"
+        return f"{counted(result.low)} to {counted(result.high)}"
     if result.low is not None:
         return f"not below {counted(result.low)}"
     return f"not above {counted(result.high)}" if result.high is not None else ""

@@ -1,6 +1,7 @@
 """Which results of a record make a chart: sweeps over a number, and figures that differ by a word."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
@@ -35,6 +36,8 @@ _AXES: Final = {
 
 _NAMED_BY_VALUE: Final = frozenset({"prompt", "cache", "path", "input", "statistic"})
 """Conditions whose value says what they are."""
+_SAME_STATISTIC: Final[Mapping[str, str]] = {"single": "median"}
+"""Of a figure that a round has as a whole, the one of one round is its median."""
 _CONSEQUENCES: Final = frozenset({"queued"})
 """Conditions that follow from the others and set no run apart."""
 
@@ -84,6 +87,7 @@ def charts_of(record: Benchmark, metric_id: str, *, hollow: bool, key: str) -> t
         found.append(_sweep_chart(f"{key}-sweep", metric_id, sweep, hollow))
         used = {case.result.id for _, each in sweep.series for case in each}
         cases = [case for case in cases if case.result.id not in used]
+    cases = sorted(_of_one_statistic(cases, record.headline), key=_load_of)
     has_headline = any(case.result.id == record.headline for case in cases)
     if len(cases) >= (_FEWEST_BARS if has_headline else _FEWEST_BARS + 1):
         found.append(_bar_chart(f"{key}-bars", metric_id, cases, record.headline, hollow))
@@ -121,6 +125,29 @@ def _cases(record: Benchmark, results: Sequence[Result]) -> Iterator[_Case]:
         if result.statistic:
             settings["statistic"] = ("statistic", result.statistic, None)
         yield _Case(result, result.value, settings)
+
+
+def _of_one_statistic(cases: list[_Case], headline: str) -> list[_Case]:
+    """Return the cases of one statistic, the headline's or the most frequent: a p50 beside a mean would be compared.
+
+    Cases that differ in their statistic alone stay together: there it is what the bars show.
+    """
+    stated = {case.result.id: case.result.statistic for case in cases if case.result.statistic}
+    counts = Counter(_SAME_STATISTIC.get(each, each) for each in stated.values())
+    others = {
+        tuple(sorted((k, v[1]) for k, v in case.settings.items() if k != "statistic")) for case in cases
+    }
+    if len(counts) < 2 or len(others) < 2:
+        return cases
+    wanted = stated.get(headline) or counts.most_common(1)[0][0]
+    alike = {None, wanted, *(each for each in stated.values() if _SAME_STATISTIC.get(each) == wanted)}
+    return [case for case in cases if stated.get(case.result.id) in alike]
+
+
+def _load_of(case: _Case) -> tuple[Decimal, Decimal]:
+    """Return where a bar stands among its neighbours: by users, else by arrivals; the order of the record else."""
+    at = case.result.at
+    return Decimal(at.concurrency or 0), at.request_rate_req_s or Decimal(0)
 
 
 def _base_value(record: Benchmark, path: str) -> Any:

@@ -22,6 +22,7 @@ __all__ = [
     "plural",
     "published_text",
     "quantity_text",
+    "repeats_words",
     "result_quantity",
     "scalar_text",
     "statistic_words",
@@ -163,9 +164,18 @@ def quantity_text(quantity: Quantity) -> str:
 def statistic_words(result: Result) -> str:
     """Return which statistic a result is, and over how many runs."""
     statistic = _STATISTICS[result.statistic] if result.statistic else "statistic " + NOT_STATED
-    if result.repeats and result.repeats > 1:
-        return f"{statistic}, {plural(result.repeats, 'run')}"
+    if result.repeats and (result.repeats > 1 or result.sessions):
+        return f"{statistic}, {repeats_words(result)}"
     return statistic
+
+
+def repeats_words(result: Result) -> str:
+    """Return how often a figure was measured: `3 rounds in 1 start` where starts are told, else `3 runs`."""
+    if not result.repeats:
+        return plural(result.sessions, "start") if result.sessions else ""
+    if result.sessions:
+        return f"{plural(result.repeats, 'round')} in {plural(result.sessions, 'start')}"
+    return plural(result.repeats, "run")
 
 
 def what_it_counts(metric: Metric) -> str:

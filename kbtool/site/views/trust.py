@@ -6,6 +6,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from kbtool.analysis import confidence as rubric
+from kbtool.analysis.review_gate import without_quote
 from kbtool.schema import Benchmark, Record
 from kbtool.site import charts
 from kbtool.site.views.base import Context
@@ -78,10 +79,7 @@ def _lacks(record: Record, context: Context) -> tuple[str, ...]:
         unseen = sum(each.state == "missing" for each in context.accounts)
         if unseen:
             found.append(f"{plural(unseen, 'field')} nobody has looked for")
-        bare = sum(
-            each.basis == "stated" and all(one.quote is None for one in each.evidence)
-            for each in record.results
-        )
+        bare = len(without_quote(record))
         if bare:
             found.append(f"{plural(bare, 'result')} without a quote")
         if record.confidence is None:

@@ -17,7 +17,7 @@ def source_groups(record: Source, context: Context, _citations: Citations) -> It
         "Where it is",
         present((
             plain_item("What it is", words(record.source_kind)),
-            Item("Address", link=external(record.url, record.url)) if record.url else Item("Address", "not known", gap="missing"),
+            _address(record, context),
             Item("Archived copy", link=external(record.archive_url, record.archive_url)) if record.archive_url else None,
             plain_item("Repository", record.repository),
             plain_item("Commit", record.commit, code=True),
@@ -44,6 +44,16 @@ def source_groups(record: Source, context: Context, _citations: Citations) -> It
         for each in record.related
     ]
     yield Group("Related sources", tuple(related))
+
+
+def _address(record: Source, context: Context) -> Item:
+    """Return where a source is; a run measured by the runner is where its record keeps the raw files."""
+    if record.url:
+        return Item("Address", link=external(record.url, record.url))
+    kept_by = next((card.ref for card, _ in context.incoming if card.kind == "benchmark"), None)
+    if record.source_kind == "measured_run" and kept_by:
+        return Item("Address", "no page: its raw files are listed with", link=context.link(kept_by))
+    return Item("Address", "not known", gap="missing")
 
 
 def gotcha_groups(record: Gotcha, context: Context, _citations: Citations) -> Iterator[Group]:

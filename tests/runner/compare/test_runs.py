@@ -183,7 +183,9 @@ def test_prompts_some_percent_apart_are_compared_and_readers_told() -> None:
     """Two runs of one plan fit their prompts anew: 3 % is no other plan, and may be a difference of 3 %."""
     one, two = _plain(totals=(1056, 256))
     (first, *_) = compare_runs(run("one", [one]), run("two", [two])).compared
-    assert any("input length measured: 1024 and 1056 tok" in each and "3.0%" in each for each in first.caveats)
+    assert any(
+        "input length measured: 1024 and 1056 tok" in each and "3.0%" in each for each in first.caveats
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,16 @@ from kbtool.runner.plan import Plan
 from kbtool.runner.telemetry import AcceleratorNames, Backend, HostFacts, Missing, Reason, read_host
 from tests.fakes.nvml import FakeBackend, FakeClock
 
-__all__ = ["SERVER_EDITION", "diagnosis_of", "field", "only_server", "plan_for", "quiet_host", "said"]
+__all__ = [
+    "NO_CARDS",
+    "SERVER_EDITION",
+    "diagnosis_of",
+    "field",
+    "only_server",
+    "plan_for",
+    "quiet_host",
+    "said",
+]
 
 SERVER_EDITION = AcceleratorNames(
     "accelerators/rtx-pro-6000-server", "RTX PRO 6000 Blackwell Server Edition", power_default_w=600, power_min_w=300, power_max_w=600
@@ -79,7 +88,7 @@ def plan_for(target: dict[str, Any], **subject: Any) -> Plan:
             "plan_version": 1,
             "id": "probe",
             "title": "A probe",
-            "subject": {"engine": "engines/vllm", "model": "models/scripted", **subject},
+            "subject": {"engine": "engines/scripted", "model": "models/scripted", **subject},
             "target": target,
             "workloads": [{"id": "one", "kind": "single_stream"}],
         }

@@ -13,6 +13,7 @@ from tests.fakes.engine import Script, running
 from tests.runner.doctor.examining import diagnosis_of, field, only_server, plan_for, said
 
 IMPATIENT = Limits(connect_s=5, first_byte_s=0.2, progress_s=0.2, total_s=0.6)
+CARD = "accelerators/scripted"
 KINDS: tuple[EngineKind, ...] = ("vllm", "sglang", "llama_cpp", "ds4", "openai")
 
 
@@ -70,7 +71,7 @@ def test_a_missing_key_means_up() -> None:
         remark = said(found, "up and wants a key", Severity.PROBLEM)
         assert remark is not None
         assert "api_key_env" in remark.remedy
-        plan = plan_for({"endpoints": [{"url": engine.url}], "api_key_env": "SERVER_KEY"})
+        plan = plan_for({"endpoints": [{"url": engine.url}], "api_key_env": "SERVER_KEY"}, accelerator=CARD)
         with_key = diagnosis_of(plan, environment={"SERVER_KEY": "k-0123456789"})
         assert with_key.usable
         assert "k-0123456789" not in repr(with_key)
@@ -241,7 +242,7 @@ def test_a_plan_that_launches_is_examined_by_its_arguments() -> None:
         port = engine.port
     line = "sglang serve --model-path m --tp 4 --max-running-requests 32 --cuda-graph-max-bs 8 --speculative-algorithm NEXTN --speculative-num-draft-tokens 4"
     target = {"engine": "sglang", "launch": {"instances": [{"port": port, "arguments": line.split()}]}}
-    found = diagnosis_of(plan_for(target))
+    found = diagnosis_of(plan_for(target, accelerator=CARD))
     report = only_server(found)
     assert report.access is Access.NOT_STARTED
     assert found.usable
@@ -346,3 +347,14 @@ def test_a_wrong_address_is_a_usage_error() -> None:
     for wrong in ("http://user:pass@127.0.0.1:1/v1", "ftp://127.0.0.1", "127.0.0.1:8000"):
         with pytest.raises(UsageError):
             diagnosis_of(wrong)
+
+
+def test_a_repeated_prompt_fills_a_field_only_where_the_run_repeats_prompts() -> None:
+    """The record can say no more of the prefix cache than what its own loads show."""
+    with running(Script(kind="llama_cpp")) as engine:
+        target = {"endpoints": [{"url": engine.url}]}
+        found = diagnosis_of(plan_for(target, engine="engines/llama-cpp"))
+    assert only_server(found).probes.prefix_cache.shown is Shown.ON
+    planned = field(found, "serving.prefix_caching")
+    assert not planned.filled
+    assert "`warm`" in planned.remedy

@@ -306,6 +306,23 @@ def test_verify_finds_missing_and_extra_files_and_links(finished: Path) -> None:
     assert {(damage.path, damage.kind) for damage in verify(finished)} == {("cells/more/x", DamageKind.EXTRA)}
 
 
+def test_a_complete_run_without_its_manifest_is_damaged(finished: Path) -> None:
+    """The ledger says that there was one; what nobody sealed is named by the ledger alone."""
+    (finished / "manifest.json").unlink()
+    (damage,) = verify(finished)
+    assert (damage.path, damage.kind) == ("manifest.json", DamageKind.MISSING)
+    assert "restore it from a copy" in damage.message
+    (finished / "environment" / "more.json").write_text("{}")
+    (finished / "aside").mkdir(exist_ok=True)
+    (finished / "aside" / "x").write_text("x")
+    (finished / "derived").mkdir()
+    (finished / "derived" / "x").write_text("x")
+    assert [(each.path, each.kind) for each in verify(finished)] == [
+        ("environment/more.json", DamageKind.EXTRA),
+        ("manifest.json", DamageKind.MISSING),
+    ]
+
+
 def test_verify_of_an_unfinished_run_checks_what_is_sealed(half: Path) -> None:
     """A half-written cell is no damage; a file put into a sealed one is."""
     assert verify(half) == ()
@@ -552,3 +569,15 @@ def test_facts_that_json_cannot_say_are_refused(tmp_path: Path) -> None:
             with pytest.raises((ValueError, TypeError)):
                 folder.write_environment("x", {"x": value})
         assert not (folder.root / "environment" / "x.json").exists()
+
+
+def test_a_closed_run_keeps_no_reserve(tmp_path: Path) -> None:
+    """The room for last words is held while somebody writes, and again once the run is resumed."""
+    root = tmp_path / "run"
+    reserve = root / ".reserve"
+    with create(root, options()):
+        assert reserve.stat().st_size == 4096
+    assert not reserve.exists()
+    with resume(root, options()):
+        assert reserve.exists()
+    assert not reserve.exists()

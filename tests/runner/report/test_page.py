@@ -180,7 +180,7 @@ def test_hostile_texts_are_text(tmp_path: Path) -> None:
         shares=((HOSTILE[:50], 3),),
     )
     text = _page(tmp_path / "run", plan, shape)
-    for bad in ("<script", "<img", "<b>bold", "\x1b", "\ud800"):
+    for bad in ("<script", "<img", "<b>bold", "\x1b", "\u202e", "\ud800"):
         assert bad not in text
     assert text.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 4
 

@@ -178,7 +178,7 @@ def test_client_and_its_known_error_are_told(tmp_path: Path) -> None:
     shape = Shape(calibration={"levels": [*levels, "junk", {"streams": "many"}]})
     table = _table(rows_of(_run(tmp_path / "run", plan_of(), shape)).checks, "client")
     assert [entry.text for entry in _column(table, "Known error of this client")] == [
-        "TTFT +0.10 % at 1 streams",
+        "TTFT +0.10 % at 1 stream",
         "TTFT +0.40 % at 4 streams",
         "TTFT +6.40 % at 64 streams",
     ]

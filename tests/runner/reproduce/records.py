@@ -14,8 +14,9 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @cache
 def corpus() -> dict[str, Benchmark]:
-    """Return the benchmark records of the knowledge base, by id."""
-    return {record.id: record for record in load(str(ROOT)).records.values() if isinstance(record, Benchmark)}
+    """Return the benchmark records of the knowledge base that a plan may be held against, by id."""
+    every = (record for record in load(str(ROOT)).records.values() if isinstance(record, Benchmark))
+    return {record.id: record for record in every if not record.comparison_class}
 
 
 def result(name: str = "output-c8", metric: str = "output_tok_s", **changes: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from kbtool.runner.plan import Plan
 from kbtool.runner.plan.cells import cells_of, schedule
 from kbtool.runner.plan.check import Known, remarks
 from kbtool.runner.plan.workloads import Concurrency, Conversation, Prefill, Rate, SingleStream
-from kbtool.runner.reproduce import Reproduction, plan_from, plan_yaml_lines, target_value
+from kbtool.runner.reproduce import Reproduction, plan_from, plan_yaml_lines, same_statistics, target_value
 from kbtool.runner.reproduce.loads import BELONGS, OURS
 from kbtool.runner.target.leg import LegSettings, with_arguments
 from kbtool.store.emit import emit
@@ -112,6 +112,53 @@ def test_metric_and_conditions_decide_on_the_workload(row: dict[str, Any], kind:
     _check(found)
     assert [type(each) for each in found.plan.workloads] == [kind]
     assert [each.metric for each in found.plan.replicates] == [row["metric"]]
+
+
+def test_a_lone_user_stays_one() -> None:
+    """A speed of answers on a cold cache is one of a user, and so is what was timed beside it."""
+    at = {"concurrency": 1, "input_tok": 512, "output_tok": 128, "prefix_cache": "cold"}
+    rows = [
+        result("speed", "tok_s_per_user", statistic="p50", at=at),
+        result("first", "ttft_ms", statistic="p50", at=at),
+        result("reading", "prefill_tok_s", statistic="mean", at=at),
+        result("gap", "step_gap_ms", statistic="p99", at=at),
+    ]
+    found = plan_from(benchmark(*rows))
+    assert [type(each) for each in found.plan.workloads] == [SingleStream]
+    assert [each.result for each in found.covered] == ["speed", "first", "reading", "gap"]
+    assert "results.statistic" not in _fields(found)
+
+
+def test_prompts_are_enough_for_a_median() -> None:
+    """Three rounds of three give none, and what a link compares would be missing."""
+    at = {"concurrency": 1, "input_tok": 8192, "prefix_cache": "cold"}
+    (load,) = plan_from(benchmark(result("a", "ttft_ms", statistic="p50", at=at))).plan.workloads
+    assert isinstance(load, Prefill)
+    assert 3 * load.requests >= 20
+    (load,) = plan_from(benchmark(result("a", "ttft_ms", statistic="mean", at=at))).plan.workloads
+    assert isinstance(load, Prefill)
+    assert load.requests == 3
+
+
+@pytest.mark.parametrize(
+    ("metric", "theirs", "ours"),
+    [
+        ("output_tok_s", None, ("median", "single")),
+        ("output_tok_s", "single", ("median", "single")),
+        ("output_tok_s", "max", ()),
+        ("ttft_ms", None, ("p50", "mean")),
+        ("ttft_ms", "mean", ("mean",)),
+        ("ttft_ms", "median", ("p50",)),
+        ("prefill_tok_s", "p50", ("p50",)),
+        ("prefill_tok_s", "mean", ("mean",)),
+        ("step_gap_ms", "p99", ("p99",)),
+        ("error_ratio", "single", ("single",)),
+        ("kv_capacity_tok", "single", ()),
+    ],
+)
+def test_a_link_compares_one_statistic(metric: str, theirs: Any, ours: tuple[str, ...]) -> None:
+    """A mean is held against a mean; what names no statistic, against what records of runs give."""
+    assert same_statistics(metric, theirs) == ours
 
 
 def test_conditions_that_are_given_are_taken_as_they_are() -> None:
@@ -414,3 +461,4 @@ def test_text_of_a_plan_explains_itself() -> None:
     comments = {each.key: " ".join(each.comments) for each in text.parts}
     assert "output-c8" in comments["workloads"]
     assert "read them before you run" in comments["target"]
+    assert "the record has accelerators/a" in comments["subject"]

@@ -342,8 +342,8 @@ def test_only_containers_of_dead_runs_are_removed(tmp_path: Path) -> None:
     assert {each.container for each in found} == {dead, alive, distant}
     text = "\n".join(said)
     assert "left over from run 'old-run', whose runner is gone" in text
-    assert "of run 'live-run'" in text
-    assert "its runner still runs" in text
+    assert "another kbtool run (live-run, container " in text
+    assert "is active on this machine: it was left alone; it may disturb this one" in text
     assert "it cannot be told whether its runner still runs" in text
     assert [each.poll() is None for each in (first, second, third, fourth)] == [False, True, True, True]
     for each in (first, second, third, fourth):

@@ -307,13 +307,12 @@ def test_no_secret_is_written_anywhere(tmp_path: Path) -> None:
             "HF_TOKEN",
             "--leak",
             "TEST_API_KEY",
-            "--api-key",
-            key,
             env_from=["HF_TOKEN", "TEST_API_KEY"],
         ),
         api_key_env="TEST_API_KEY",
     )
-    with start(planned, run_id="run-1", log_dir=tmp_path, own=own) as running:
+    leg = LegSettings(extra=("--api-key", key))  # a plan may not hold it
+    with start(planned, leg, run_id="run-1", log_dir=tmp_path, own=own) as running:
         assert dict(running.measured.headers) == {"Authorization": f"Bearer {key}"}
         ready(running, SOON, one_token)
         shown = f"{running.processes()!r} {running!r} {running.secrets!r}"
@@ -326,3 +325,18 @@ def test_no_secret_is_written_anywhere(tmp_path: Path) -> None:
         assert secret not in written
         assert secret not in shown
         assert secret not in Path("/proc/self/cmdline").read_text()
+
+
+def test_attached_server_of_another_model_is_refused_at_once(tmp_path: Path) -> None:
+    """It runs already: waiting half an hour for its first token would bring no other model."""
+    port = free_port()
+    with subprocess.Popen(serving(port, model="tiny"), stdout=subprocess.DEVNULL) as server:
+        until(lambda: listeners(port))
+        target: dict[str, Any] = {"endpoints": [{"url": f"http://127.0.0.1:{port}/v1"}], "model": "other"}
+        with (
+            begin(tmp_path, **target) as running,
+            pytest.raises(NotOursError, match=r"serves 'tiny'; expected 'other'.*correct `target.model`"),
+        ):
+            ready(running, SOON, one_token, ask=ask)
+        assert get(Endpoint("s", "127.0.0.1", port), "/fake/counts")["requests"] == 0
+        server.kill()

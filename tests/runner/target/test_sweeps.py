@@ -14,6 +14,7 @@ from kbtool.runner.engines.base import Counters, EngineAdapter, Observed, Trust
 from kbtool.runner.target.commands import SweepCommands, filled, unrestored
 from kbtool.runner.target.errors import StartError
 from kbtool.runner.target.instances import Launched
+from kbtool.runner.target.leg import LegSettings
 from kbtool.runner.target.ready import ready
 from kbtool.runner.target.secrets import HIDDEN, Secrets
 from kbtool.runner.target.start import start
@@ -225,13 +226,12 @@ def test_settings_are_read_from_the_process_that_serves(tmp_path: Path) -> None:
         '#!/bin/sh\nexport LEVEL=overridden\n"$@" --chunked-prefill-size 1024 &\nwait\n', encoding="utf-8"
     )
     launcher.chmod(0o755)
-    planned = instance(
-        free_port(), "--api-key", KEY, environment={"LEVEL": "seven"}, env_from=["MY_SECRET_NAME"]
-    )
+    planned = instance(free_port(), environment={"LEVEL": "seven"}, env_from=["MY_SECRET_NAME"])
+    leg = LegSettings(extra=("--api-key", KEY))  # a plan may not hold it
     planned["arguments"] = [str(launcher), *planned["arguments"]]
     own = environment(MY_SECRET_NAME=f"t-{KEY}")
     adapter: EngineAdapter = Adapter()  # type: ignore[assignment]
-    with start(plan(planned), run_id="r", log_dir=tmp_path / "run", own=own) as running:
+    with start(plan(planned), leg, run_id="r", log_dir=tmp_path / "run", own=own) as running:
         ready(running, SOON, one_token)
         found = {(each.field, each.trust): each.value for each in running.observed(adapter)}
         assert isinstance(running.parts[0], Launched)
