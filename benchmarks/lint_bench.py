@@ -112,7 +112,7 @@ def _lint(root: Path, *arguments: str) -> Cost:
 
 
 def _cost(command: Sequence[str], root: Path) -> Cost:
-    environment = {**os.environ, "KBTOOL_CACHE": str(root / "cache.sqlite")}
+    environment = {**os.environ, "KBTOOL_CACHE": str(root / "cache")}
     process = subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -76,11 +76,15 @@ def say(text: str = "") -> None:
 
 
 def complain(*lines: str) -> None:
-    """Print diagnostics to stderr, with control characters made visible."""
+    """Print diagnostics to stderr, with control characters made visible.
+
+    Nobody may be listening any more, as behind `2>&1 | head`: the work goes on, and its exit code tells.
+    """
     from kbtool.escape import terminal
 
-    for line in lines:
-        sys.stderr.write(f"kbtool: {terminal(line)}\n")
+    with suppress(OSError):
+        for line in lines:
+            sys.stderr.write(f"kbtool: {terminal(line)}\n")
 
 
 def console() -> "Console":

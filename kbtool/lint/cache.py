@@ -47,12 +47,12 @@ class Entry:
 def default_path(root: Path) -> Path | None:
     """Return where the cache of a project lies; None where there should be none.
 
-    `KBTOOL_CACHE` names another file. In a CI job, which may run on the files of a stranger, a cache that they
+    `KBTOOL_CACHE` names another folder. In a CI job, which may run on the files of a stranger, a cache that they
     brought along must not be believed: there is none unless the variable names one.
     """
     named = os.environ.get("KBTOOL_CACHE")
     if named:
-        return Path(named)
+        return Path(named) / "lint.sqlite"
     return None if os.environ.get("CI") else root / "build" / "cache" / "lint.sqlite"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from kbtool.errors import ExitCode
 from tests.cli.conftest import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +37,23 @@ def test_a_reader_that_leaves_is_no_error(project: Path, verb: str) -> None:
     assert done.returncode == 0
     assert b"Traceback" not in done.stderr
     assert b"BrokenPipe" not in done.stderr
+
+
+def test_nobody_who_hears_the_complaints_changes_no_exit_code(project: Path) -> None:
+    """Behind `2>&1 | head -1`, what is said last is said to nobody: wrong usage is still wrong usage."""
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(
+        [*PROGRAM, "bench", "report", "no-such-run"],
+        cwd=project,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=write_end,
+        check=False,
+    )
+    os.close(write_end)
+    assert done.returncode == ExitCode.USAGE
+    assert done.stdout == b""
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-"])

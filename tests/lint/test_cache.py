@@ -14,6 +14,7 @@ import pytest
 from kbtool.lint import cache as cache_module
 from kbtool.lint import run
 from kbtool.lint.cache import Cache, default_path, stamp_of
+from kbtool.site.state import state_path
 from kbtool.store.read import Loaded
 from tests.lint.projects import BENCHMARK, edit, write
 
@@ -196,8 +197,19 @@ def test_no_cache_is_believed_in_ci(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert default_path(tmp_path) == tmp_path / CACHE
     monkeypatch.setenv("CI", "true")
     assert default_path(tmp_path) is None
-    monkeypatch.setenv("KBTOOL_CACHE", str(tmp_path / "own.sqlite"))
-    assert default_path(tmp_path) == tmp_path / "own.sqlite"
+    monkeypatch.setenv("KBTOOL_CACHE", str(tmp_path / "own"))
+    assert default_path(tmp_path) == tmp_path / "own" / "lint.sqlite"
+
+
+def test_one_variable_places_the_caches_of_lint_and_site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both lie in one folder, and neither in the way of the other."""
+    monkeypatch.setenv("KBTOOL_CACHE", str(tmp_path / "own"))
+    ours, theirs = default_path(tmp_path), state_path(tmp_path)
+    assert ours is not None
+    assert ours.parent == theirs.parent == tmp_path / "own"
+    assert ours != theirs
 
 
 def test_warm_run_imports_neither_models_nor_rules(tmp_path: Path) -> None:
