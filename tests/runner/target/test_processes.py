@@ -115,9 +115,11 @@ def test_foreign_process_is_left_alone(tmp_path: Path, foreign: subprocess.Popen
 
 
 RUNNER = """
-import json, os, sys
+import json, os, signal, sys
 from pathlib import Path
 from kbtool.runner.target.process import Kept, StartOrder
+for each in (signal.SIGHUP, signal.SIGINT):  # a job in the background of a shell, as tests may be, ignores them
+    signal.signal(each, signal.SIG_DFL)
 given = json.loads(sys.argv[1])
 kept = Kept.start(StartOrder("server", tuple(given["arguments"]), given["environment"], Path(given["log"]),
                              given["marker"], folder=Path(given["folder"])))
