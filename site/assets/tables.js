@@ -23,6 +23,8 @@ all of it is there, in the order of the build.
 - `data-f-NAME` on a row lists the values of facet NAME, separated by blanks.
 - The state of the first such table is in the hash, `#q=rtx&engine=sglang&sort=-value`, so that a view
   can be linked. `sort` names a column by `data-kb-column`, or by its number from 0.
+- Where the list has several pages there is no facet to choose, and a link marked `data-kb-page="engine=sglang"`
+  leads to that facet's own page: a hash that names it goes on to there.
 
 Texts of the table are only ever read and compared: nothing here writes HTML.
 */
@@ -123,6 +125,11 @@ class Table {
 
   read() {
     const state = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
+    const page = pageOf(state);
+    if (page) {
+      location.replace(page.href);
+      return;
+    }
     if (this.filter) this.filter.value = state.get("q") || "";
     for (const facet of this.facets) {
       const wanted = state.get(facet.dataset.kbFacet) || "";
@@ -143,6 +150,11 @@ class Table {
     const hash = state.toString();
     history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
   }
+}
+
+function pageOf(state) {
+  const named = Array.from(state, ([name, value]) => `${name}=${value}`);
+  return Array.from(document.querySelectorAll("a[data-kb-page]")).find((link) => named.includes(link.dataset.kbPage));
 }
 
 function fold(text) {

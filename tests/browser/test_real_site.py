@@ -1,6 +1,7 @@
 """The site of this repository's records as a reader meets it: found, read, sorted, on a phone, without scripts."""
 
 import re
+from itertools import count
 from typing import Any, Final
 
 import pytest
@@ -164,19 +165,29 @@ def test_index_table_sorts_by_number_and_by_text(page: Page) -> None:
 
 def test_index_table_filters_by_word_and_by_facet(page: Page) -> None:
     """What does not match is hidden, the count says so, and the address brings the view back."""
-    ready(page, "benchmarks/index.html")
-    rows = len(column(page, "Engine"))
-    page.locator("[data-kb-facet='engine']").first.select_option("sglang")
-    shown = column(page, "Engine")
+    ready(page, "gotchas/index.html")
+    rows = len(column(page, "Kind of trap"))
+    page.locator("[data-kb-facet='kind-of-trap']").first.select_option(index=1)
+    shown = column(page, "Kind of trap")
     assert 0 < len(shown) < rows
-    assert set(shown) == {"SGLang"}
-    page.locator("[data-kb-filter]").first.fill("prefill")
-    assert 0 < len(column(page, "Engine")) < len(shown)
+    assert len(set(shown)) == 1
+    word = column(page, "Record")[0].split()[-1]
+    page.locator("[data-kb-filter]").first.fill(word)
+    assert 0 < len(column(page, "Kind of trap")) < len(shown)
     expect(page.locator("[data-kb-count]").first).to_contain_text(f"of {rows}")
     page.reload()
     expect(page.locator("[data-kb-count]").first).to_contain_text(f"of {rows}")
     page.locator("[data-kb-filter]").first.fill("no record has this word")
     expect(page.locator("[data-kb-empty]").first).to_be_visible()
+
+
+def test_list_of_many_pages_leads_to_the_page_of_a_metric(page: Page) -> None:
+    """What a figure may be compared with is one click away, also where one page cannot hold all records."""
+    ready(page, DECODE)
+    page.get_by_role("link", name="figures in this metric").click()
+    page.wait_for_url("**/benchmarks/index.metric-*.html")
+    expect(page.locator("main")).to_contain_text("Decode speed per user")
+    expect(page.locator(f"[data-kb-table] a[href$='{DECODE.partition('/')[2]}']").first).to_be_visible()
 
 
 # --- Every type of page --------------------------------------------------------------------------
@@ -229,12 +240,20 @@ def test_page_is_whole_without_scripts(open_context: OpenContext, real_site: Bui
 
 
 def test_index_is_complete_without_scripts(open_context: OpenContext, real_site: BuiltSite) -> None:
-    """Without scripts the table lists every benchmark of the repository, and leads to each."""
+    """Without scripts the pages of the list have every benchmark of the repository, and lead to each."""
     context, _ = open_context(real_site, java_script_enabled=False)
     page = context.new_page()
     page.goto("benchmarks/index.html")
     records = list((real_site.project / "records" / "benchmarks").rglob("*.yaml"))
-    expect(page.locator("[data-kb-table] tbody tr")).to_have_count(len(records))
+    links = page.locator("[data-kb-table] tbody th a")
+    found: set[str] = set()
+    for number in count(2):
+        found |= set(links.evaluate_all("(all) => all.map((each) => each.href)"))
+        following = page.get_by_role("link", name=str(number), exact=True)
+        if not following.count():
+            break
+        following.first.click()
+    assert len(found) == len(records)
     page.get_by_role("navigation", name="Sections").get_by_role("link", name="Gotchas").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Gotchas")
 

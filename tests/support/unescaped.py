@@ -23,6 +23,7 @@ def escaping_off() -> Iterator[None]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    naive.filters["coded"] = str
     with ExitStack() as patches:
         patches.enter_context(mock.patch.object(render, "_environment", return_value=naive))
         patches.enter_context(mock.patch.object(prose.Prose, "html", _as_it_is))

@@ -13,12 +13,11 @@ from kbtool.site.cards import Card
 from kbtool.site.places import index_page, pages_of, record_page
 from kbtool.site.views.base import Link, to_record
 from kbtool.site.views.indexes import status_options
-from kbtool.site.views.lists import PLURALS, Find, Option, newest_first
+from kbtool.site.views.lists import PLURALS, Find, Option, is_open, newest_first
 from kbtool.site.views.pager import pager_links
 from kbtool.site.views.sweeps import Chart
 from kbtool.site.views.text import quantity_text
 from kbtool.vocab import METRICS
-from kbtool.vocab.closed import lines_below
 from kbtool.vocab.disclosure import DISCLOSURE_FIELDS
 
 __all__ = [
@@ -119,7 +118,7 @@ def home_view(cards: Sequence[Card], spotlight: Spotlight | None) -> HomeView:
         counts=tuple([Option(kind, PLURALS[kind], kinds[kind], index_page(f"{kind}s")) for kind in KINDS]),
         statuses=status_options(Counter(card.status for card in cards)),
         results=sum(len(card.results) for card in cards),
-        newest=tuple([_newest(card) for card in newest_first(filter(_is_open, benchmarks))[:_NEWEST]]),
+        newest=tuple([_newest(card) for card in newest_first(filter(is_open, benchmarks))[:_NEWEST]]),
         spotlight=spotlight,
         disclosure=_disclosure_chart(disclosed) if disclosed else None,
         disclosed=disclosed,
@@ -155,11 +154,6 @@ def tombstone_view(stone: Withdrawn, find: Find) -> TombstoneView:
 
 def _changes_page(number: int) -> str:
     return "changes.html" if number == 1 else f"changes.{number}.html"
-
-
-def _is_open(card: Card) -> bool:
-    """Return whether the headline may stand beside any other; those of a closed class stand in its lists alone."""
-    return not lines_below(cell.text for cell in card.cells)
 
 
 def _newest(card: Card) -> NewRecord:

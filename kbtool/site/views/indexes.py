@@ -84,6 +84,9 @@ class _Value(NamedTuple):
     """Whether the page is ours to make: a record that is a value has its own."""
 
 
+_ORDERS: Final = {"benchmark": "newest first, closed classes such as MLPerf last"}
+
+
 class _Listing(NamedTuple):
     """A list to be spread over pages."""
 
@@ -112,7 +115,7 @@ def index_plans(kind: str, cards: Sequence[Card], find: Find) -> Iterator[IndexP
 def index_view(plan: IndexPlan, find: Find) -> IndexView:
     """Return the page of a plan."""
     pages = pages_of(plan.total, ROWS_PER_PAGE)
-    place = f"Page {plan.number} of {pages}, newest first." if pages > 1 else ""
+    place = f"Page {plan.number} of {pages}, {_ORDERS.get(plan.kind, 'newest first')}." if pages > 1 else ""
     return IndexView(
         title=plan.title,
         folder=f"{plan.kind}s",

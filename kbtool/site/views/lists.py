@@ -32,6 +32,7 @@ __all__ = [
     "RowCell",
     "UsagePlan",
     "index_table",
+    "is_open",
     "newest_first",
     "usage_page",
     "usage_plans",
@@ -153,10 +154,19 @@ class UsagePlan(NamedTuple):
         return part_page(record_page(self.owner.ref), self.name, number)
 
 
+def is_open(card: Card) -> bool:
+    """Return whether the headline may stand beside any other; those of a closed class compare in its lists alone."""
+    return not lines_below(cell.text for cell in card.cells)
+
+
 def newest_first(cards: Iterable[Card]) -> list[Card]:
-    """Sort records that stand before those that do not, then by day of change, then by reference."""
+    """Sort records that stand before those that do not, closed classes last, then by day of change, then by reference.
+
+    A closed class comes by the hundred on one day: what may be compared freely would be found below it by nobody.
+    """
     ordered = sorted(cards, key=lambda card: card.ref)
     ordered.sort(key=lambda card: card.updated, reverse=True)
+    ordered.sort(key=lambda card: not is_open(card))
     ordered.sort(key=lambda card: not card.stands)
     return ordered
 
