@@ -133,5 +133,5 @@ def test_the_opening_of_a_chat_template_is_no_reuse(tmp_path: Path, monkeypatch:
     found = cell(loaded(tmp_path / "run"), "load-c1")
     # Of some fifty probes, one or another begins with the token that the one before began with, too.
     assert 2 <= found.rounds[0].note.context.template_tok <= 4
-    assert 2 <= found.rounds[0].figures.totals.cached_tok <= 4
+    assert 2 <= (found.rounds[0].figures.totals.cached_tok or 0) <= 4
     assert found.summary.cache == CacheVerdict("proven_cold", ("template_tokens_only", "unique_prompt"))
