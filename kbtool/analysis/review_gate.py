@@ -90,7 +90,7 @@ def _levels_above(status: str) -> tuple[Level, ...]:
 
 
 def _confidence(corpus: Corpus, record: Benchmark) -> Section:
-    primary = next((each.source for each in record.sources if each.role == "primary"), None)
+    primary = record.primary_source
     source = corpus.get(primary) if primary else None
     rubric = assess_confidence(record, source.interest if isinstance(source, Source) else None)
     lines = [f"the rubric gives {rubric.score}, {rubric.label}:"]
@@ -123,7 +123,7 @@ def _of_record(record: Record) -> Iterator[Lack]:
         return
     if not record.sources:
         yield Lack("no-source", "no source is named: list the sources that were read")
-    elif not any(each.role == "primary" for each in record.sources):
+    elif record.primary_source is None:
         yield Lack("no-primary-source", "no source is primary: find whoever measured or published it first")
 
 

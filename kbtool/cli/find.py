@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from kbtool.cli.console import complain, console, find_root, say
-from kbtool.cli.options import RootOption
+from kbtool.cli.options import RootOption, TableFormat
 from kbtool.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -45,14 +45,6 @@ TABLE_COLUMNS: Final = {
 NUMBERS: Final = frozenset({"value", "low", "high", "concurrency"})
 FOLDER_OF: Final = {"accelerator": "accelerators/", "engine": "engines/", "model": "models/"}
 """Columns whose references all begin alike; a table leaves that out."""
-
-
-class Format(StrEnum):
-    """Forms of the output."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
 
 
 class KindName(StrEnum):
@@ -95,7 +87,7 @@ def find(
         bool, typer.Option("--withdrawn", help="Also what was withdrawn, retracted or superseded.")
     ] = False,
     limit: Annotated[int, typer.Option(help="Rows at most; 0 for all.", min=0)] = 0,
-    output: Annotated[Format, typer.Option("--format", help="Form of the output.")] = Format.TABLE,
+    output: Annotated[TableFormat, typer.Option("--format", help="Form of the output.")] = TableFormat.TABLE,
     root: RootOption = None,
 ) -> None:
     """Find records and results.
@@ -111,7 +103,7 @@ def find(
     known = COLUMNS[kind.value]
     filters = [parse_filter(text, known) for text in where or ()]
     shown = _columns(columns, known) or (
-        TABLE_COLUMNS.get(kind.value, known) if output is Format.TABLE else known
+        TABLE_COLUMNS.get(kind.value, known) if output is TableFormat.TABLE else known
     )
     found = select(_matching_rows(root, kind, words or ()), filters)
     rows = found if withdrawn else [row for row in found if row.stands]
@@ -161,11 +153,11 @@ def _columns(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _print(rows: "Sequence[Row]", columns: Sequence[str], output: Format) -> None:
-    if output is Format.JSON:
+def _print(rows: "Sequence[Row]", columns: Sequence[str], output: TableFormat) -> None:
+    if output is TableFormat.JSON:
         say(json.dumps([{name: _json(row.cells.get(name)) for name in columns} for row in rows], indent=2))
         return
-    if output is Format.CSV:
+    if output is TableFormat.CSV:
         from kbtool.escape import csv_cell
 
         buffer = io.StringIO()

@@ -1,6 +1,7 @@
 """Options that several verbs share, so that they are named and explained once."""
 
 from datetime import date
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +9,7 @@ import typer
 
 from kbtool.errors import UsageError
 
-__all__ = ["RefArgument", "RootOption", "day", "inside_records", "normal_ref"]
+__all__ = ["RefArgument", "RootOption", "TableFormat", "day", "inside_records", "normal_ref"]
 
 RootOption = Annotated[
     Path | None,
@@ -22,6 +23,14 @@ RefArgument = Annotated[
         show_default=False,
     ),
 ]
+
+
+class TableFormat(StrEnum):
+    """Forms of output that is rows and columns."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
 
 
 def day(text: str | None, option: str) -> date | None:

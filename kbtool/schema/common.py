@@ -226,6 +226,11 @@ class Record(StrictModel):
     exceptions: Seq[LintException] = seq("Findings accepted for a while.")
     notes: Prose | None = opt("What no field can hold, in our words; at most a paragraph.")
 
+    @property
+    def primary_source(self) -> str | None:
+        """Reference of the first source that measured or published the record's figures; None where none is named."""
+        return next((each.source for each in self.sources if each.role == "primary"), None)
+
     @classmethod
     def file_order(cls) -> list[str]:
         """Return head, then what is the kind's own, then the tail: a reader sees the figures before the claims."""

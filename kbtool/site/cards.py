@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Final, NamedTuple, Self
 
 from kbtool.analysis.completeness import accounts
+from kbtool.analysis.quality import Share, Tally, is_opened, tally
 from kbtool.escape import href, shown_host
 from kbtool.schema import Benchmark, Gotcha, Record, Source
 from kbtool.schema.common import Change
@@ -65,6 +66,8 @@ class SourceFacts(NamedTuple):
     accessed: str
     group: str
     what: str
+    opened: bool
+    """Whether the last look at it found it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,10 @@ class Card:
     """Points of the widest sweep of its headline's metric."""
     source: SourceFacts | None
     raw_files: tuple[RawFile, ...] = ()
+    primary: str = ""
+    """Reference of its primary source; benchmarks only."""
+    tally: Tally | None = None
+    """What it adds to the figures about the quality of the data; benchmarks only."""
 
     @property
     def stands(self) -> bool:
@@ -112,7 +119,7 @@ class Card:
     def from_row(cls, row: str) -> Self:
         """Return the card of `to_row()`."""
         (ref, kind, title, status, updated, headline, metric, cells, mentions, results, evidence_apart, changes,
-         disclosure, names, numbers, sweep, source, raw_files) = json.loads(row)  # fmt: skip
+         disclosure, names, numbers, sweep, source, raw_files, primary, counted) = json.loads(row)  # fmt: skip
         return cls(
             ref, kind, title, status, updated,
             Quantity(*headline) if headline else None,
@@ -128,6 +135,8 @@ class Card:
             sweep,
             SourceFacts(*source) if source else None,
             tuple([RawFile(*each) for each in raw_files]),
+            primary,
+            _tally_of(*counted) if counted else None,
         )  # fmt: skip
 
     def digest(self) -> bytes:
@@ -177,6 +186,17 @@ def card_of(
         raw_files=tuple([RawFile(each.path, each.sha256, each.size_bytes) for each in record.artifacts])
         if isinstance(record, Benchmark)
         else (),
+        primary=(record.primary_source or "") if isinstance(record, Benchmark) else "",
+        tally=tally(record) if isinstance(record, Benchmark) else None,
+    )
+
+
+def _tally_of(results: int, shares: list[list[int]], rests_on: list[tuple[list[str], int]]) -> Tally:
+    """Return a tally from the lists that JSON makes of it."""
+    return Tally(
+        results,
+        tuple([Share(*each) for each in shares]),
+        tuple([(tuple(refs), count) for refs, count in rests_on]),
     )
 
 
@@ -247,4 +267,5 @@ def _source_facts(source: Source) -> SourceFacts:
         accessed=source.accessed.isoformat(),
         group=source.group,
         what=words(source.source_kind),
+        opened=is_opened(source),
     )

@@ -163,6 +163,10 @@ class Library:
         """Return the path of a record's file from the project root."""
         return self._files[ref].file.relative
 
+    def group(self, ref: str) -> str:
+        """Return the folder between the kind's folder and a record's file; empty where there is none."""
+        return self._files[ref].file.group
+
     def data(self, ref: str) -> bytes:
         """Return the bytes of a record's file."""
         return read(self._files[ref].file)

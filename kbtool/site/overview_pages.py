@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
+from kbtool.analysis.quality_history import read_history
 from kbtool.findings import Finding
 from kbtool.lint.pages import rule_pages
 from kbtool.schema import KINDS, Benchmark
@@ -21,6 +22,7 @@ from kbtool.site.views.base import Link, to_record
 from kbtool.site.views.home import ChangesView, Spotlight, changes_pages, home_view, tombstone_view
 from kbtool.site.views.indexes import IndexPlan, index_plans, index_view
 from kbtool.site.views.lists import PLURALS, newest_first
+from kbtool.site.views.quality import HISTORY_PLACE, quality_view
 from kbtool.site.views.reference import glossary_view, metrics_view, rules_view
 from kbtool.site.views.sweeps import charts_of
 
@@ -39,6 +41,7 @@ class OverviewPages:
         yield self._home()
         yield from self._indexes()
         yield from self._changes()
+        yield self._quality()
         yield from self._tombstones()
         yield from self._broken()
         yield self._metrics()
@@ -110,6 +113,12 @@ class OverviewPages:
         return self._bytes(
             PageParts(view.path, "Changes", body, "What was changed in records, when and why.")
         )
+
+    def _quality(self) -> Product:
+        history = self.shell.files.get(HISTORY_PLACE, b"").decode()
+        view = quality_view(self._cards, self.library.group, read_history(history) if history else [])
+        lead = "How many results say what a reader needs to judge them, by collection, by publisher and over time."
+        return self._reference("quality.html", "Data quality", lead, "quality", view)
 
     def _tombstones(self) -> Iterator[Product]:
         rows = []

@@ -19,7 +19,7 @@ _URLS_PER_SITEMAP: Final = 50_000
 _OTHER_PAGES: Final = (
     "", "benchmarks/index.html", "accelerators/index.html", "interconnects/index.html", "engines/index.html",
     "models/index.html", "sources/index.html", "gotchas/index.html", "metrics.html", "rules.html", "glossary.html",
-    "changes.html",
+    "changes.html", "quality.html",
 )  # fmt: skip
 
 

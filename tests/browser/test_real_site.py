@@ -28,6 +28,7 @@ PAGES: Final = {
     "rules": "rules.html",
     "glossary": "glossary.html",
     "changes": "changes.html",
+    "data quality": "quality.html",
     "search": "search.html",
     "hand-written": "methodology.html",
     "missing": "404.html",

@@ -9,7 +9,20 @@ from kbtool.cli.app import app
 from kbtool.errors import ExitCode
 from tests.cli.conftest import Run
 
-VERBS = ["lint", "fmt", "explain", "why", "show", "find", "new", "import", "schema", "build", "serve"]
+VERBS = [
+    "lint",
+    "fmt",
+    "explain",
+    "why",
+    "show",
+    "find",
+    "stats",
+    "new",
+    "import",
+    "schema",
+    "build",
+    "serve",
+]
 
 
 def test_verbs_are_those_of_the_readme() -> None:

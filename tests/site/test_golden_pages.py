@@ -21,6 +21,7 @@ PAGES = (
     "index.html",
     "interconnects/pcie-gen5.html",
     "models/demo-moe.html",
+    "quality.html",
     "sources/field-report.html",
     "withdrawn/ev-gone.html",
     "withdrawn/index.html",

@@ -144,7 +144,7 @@ def score_not_from_rubric(record: Benchmark, refs: Lookup) -> Iterator[Problem]:
     confidence = record.confidence
     if confidence is None or confidence.differs_because is not None:
         return
-    primary = next((each.source for each in record.sources if each.role == "primary"), None)
+    primary = record.primary_source
     source = refs.get(primary, Source)
     rubric = assess(record, source.interest if source else None)
     if rubric.score != confidence.score:

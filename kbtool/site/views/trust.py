@@ -84,7 +84,7 @@ def _lacks(record: Record, context: Context) -> tuple[str, ...]:
             found.append(f"{plural(bare, 'result')} without a quote")
         if record.confidence is None:
             found.append("no confidence stated")
-    if record.sources and not any(each.role == "primary" for each in record.sources):
+    if record.sources and record.primary_source is None:
         found.append("no primary source")
     if record.exceptions:
         found.append(f"{plural(len(record.exceptions), 'finding')} excepted for a while")
@@ -141,6 +141,6 @@ def _stated_only(record: Record) -> ConfidenceView | None:
 
 def _interest(record: Benchmark, context: Context) -> Interest | None:
     """Return what the publisher of the primary source gains from the figures, where it is known."""
-    primary = next((each.source for each in record.sources if each.role == "primary"), None)
+    primary = record.primary_source
     card = context.find(primary) if primary else None
     return card.source.interest if card is not None and card.source is not None else None
