@@ -202,8 +202,8 @@ def _implausible(context: Context) -> bool:
     return any(True for _ in falling_percentiles(context.record.results))
 
 
-def _garbage_output(context: Context) -> bool:
-    return context.headline is not None and WarningCode.GARBAGE_OUTPUT.value in context.headline.warnings
+def _warned_of(code: WarningCode) -> Callable[[Context], bool]:
+    return lambda context: context.headline is not None and code.value in context.headline.warnings
 
 
 def _disputed(context: Context) -> bool:
@@ -228,7 +228,8 @@ FACTORS: Final = (
     Factor("second-hand-only", -10, "Every source of the headline repeats somebody else's figure.", _second_hand),
     Factor("edition-ambiguous", -5, "The edition of the accelerator is inferred, not stated.", _edition_ambiguous),
     Factor("implausible", -30, "The figures contradict one another or exceed what is plausible.", _implausible),
-    Factor("garbage-output", -30, "The headline carries `garbage_output`: the answers look broken, and the speed of broken answers says little.", _garbage_output),
+    Factor("garbage-output", -30, "The headline carries `garbage_output`: the answers look broken, and the speed of broken answers says little.", _warned_of(WarningCode.GARBAGE_OUTPUT)),
+    Factor("synthetic-acceptance", -30, "The headline carries `synthetic_acceptance`: drafts were accepted by decree, and no text is that fast.", _warned_of(WarningCode.SYNTHETIC_ACCEPTANCE)),
     Factor("disputed", -20, "Evidence stands against the record or its headline.", _disputed),
 )  # fmt: skip
 """The rubric, in the order in which it is read: exactly one base, then what raises, then what lowers."""

@@ -7,6 +7,7 @@ from hashlib import blake2b
 from sys import intern
 from typing import Any, Final
 
+from kbtool.analysis.likeness import load_of
 from kbtool.lint.facts import (
     ExceptionFact,
     Measurement,
@@ -108,6 +109,7 @@ def _measurements(record: Benchmark, value: Mapping[str, Any]) -> Iterator[Measu
             _hash(f"{first.source}\n{first.locator}\n{first.quote}\n{result.metric}"),
             _figure(result),
             result.standing,
+            load_of(record, result),
         )
 
 

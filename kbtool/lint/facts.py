@@ -12,6 +12,7 @@ from functools import cached_property
 from sys import intern
 from typing import Any, Final, NamedTuple, Self
 
+from kbtool.analysis.likeness import Load
 from kbtool.store.suggest import nearest_reference
 
 __all__ = [
@@ -64,6 +65,14 @@ class Measurement(NamedTuple):
     value: str
     """The figure, or `low..high`, as decimal text."""
     standing: str
+    load: Load | None
+    """What a speed may be held against others by."""
+
+    @classmethod
+    def from_row(cls, row: Sequence[Any]) -> Self:
+        """Return the measurement whose plain JSON data is `row`."""
+        *plain, load = row
+        return cls._make((*plain, Load(*load) if load else None))
 
 
 class ExceptionFact(NamedTuple):
@@ -136,13 +145,17 @@ class RecordFacts(NamedTuple):
                 [ReferenceFact(intern(at), intern(target), intern(what)) for at, target, what in references],
                 [SourceFact._make(each) for each in sources],
                 [Paragraph._make(each) for each in paragraphs],
-                [Measurement._make(each) for each in measurements],
+                [Measurement.from_row(each) for each in measurements],
                 [ExceptionFact._make(each) for each in exceptions],
                 ReviewFacts._make(review) if review else None,
             )
         )
 
 
+_SETTLED_BY: Final = frozenset(
+    {"same_run_as", "replicates", "supersedes", "corrects", "contradicts", "superseded_by"}
+)
+"""Relations that say how the figures of two records stand to one another."""
 _PLAIN_FIELDS: Final = RecordFacts._fields.index("references")
 """Fields before this one are plain text or lists of it."""
 
@@ -225,6 +238,14 @@ class Facts:
             and review.record == ref
             and review.record_sha256 == record.sha256
             and review.author.casefold() != review.reviewer.casefold()
+        )
+
+    def settled(self, one: RecordFacts, other: RecordFacts) -> bool:
+        """Return whether one of two records says how its figures stand to those of the other."""
+        return any(
+            each.relation in _SETTLED_BY and each.target.partition("#")[0] == target.ref
+            for holder, target in ((one, other), (other, one))
+            for each in holder.references
         )
 
     @cached_property

@@ -87,8 +87,8 @@ RunWarning = Literal[
     "few_samples", "single_session", "wide_spread", "drift", "outliers", "unsteady", "errors", "retries",
     "length_off", "short_outputs", "queued", "graph_cliff", "client_bound", "sent_late", "user_clock", "uncalibrated", "clock_step",
     "unproven_cold", "contaminated", "foreign_traffic", "unaccounted_tokens", "not_isolated", "throttled",
-    "power_capped", "telemetry_gap", "after_restart", "speed_only", "garbage_output", "not_repeatable",
-    "truncated_output",
+    "power_capped", "telemetry_gap", "after_restart", "synthetic_acceptance", "speed_only", "garbage_output",
+    "not_repeatable", "truncated_output",
 ]  # fmt: skip
 """The words of `kbtool.vocab.warnings.WarningCode`, for the models."""
 Disclosure = Literal["given", "omitted_by_source", "gap", "missing"]

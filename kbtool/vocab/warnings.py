@@ -40,6 +40,7 @@ class WarningCode(StrEnum):
     POWER_CAPPED = "power_capped"
     TELEMETRY_GAP = "telemetry_gap"
     AFTER_RESTART = "after_restart"
+    SYNTHETIC_ACCEPTANCE = "synthetic_acceptance"
     SPEED_ONLY = "speed_only"
     GARBAGE_OUTPUT = "garbage_output"
     NOT_REPEATABLE = "not_repeatable"
@@ -160,6 +161,10 @@ WARNINGS: Final[dict[WarningCode, WarningText]] = {
     WarningCode.AFTER_RESTART: WarningText(
         "The engine died or was started again in the same run before this was measured.",
         "Read its log, and repeat the cell in a run without a restart.",
+    ),
+    WarningCode.SYNTHETIC_ACCEPTANCE: WarningText(
+        "Drafts were accepted by decree and not for what they said: an upper bound that no text reaches.",
+        "Measure with the engine's own verification, on real prompts.",
     ),
     WarningCode.SPEED_ONLY: WarningText(
         "Nobody checked that the answers make sense: a broken model can be fast.",

@@ -118,6 +118,7 @@ def test_the_publishers_interest_lowers_once() -> None:
         ({"system": {"accelerator_basis": "inferred"}}, "edition-ambiguous"),
         ({"results": [plain_result(value="93900")]}, "implausible"),
         ({"results": [plain_result(warnings=["garbage_output"])]}, "garbage-output"),
+        ({"results": [plain_result(warnings=["synthetic_acceptance"])]}, "synthetic-acceptance"),
         ({"speculation": {"acceptance_length": "9"}}, "implausible"),
         ({"status": "disputed"}, "disputed"),
         ({"results": [plain_result(standing="disputed", standing_reason="x")]}, "disputed"),

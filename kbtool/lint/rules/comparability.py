@@ -1,14 +1,17 @@
 """Rules about comparability: what must stand beside a figure before it may stand beside another."""
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
 
 from kbtool.analysis.completeness import is_listed
 from kbtool.analysis.consistency import conditions
+from kbtool.analysis.likeness import Load, far_apart, may_be_one
 from kbtool.analysis.paths import RESULTS, benchmark_paths, is_known, value_at
 from kbtool.analysis.published import numbers_in
+from kbtool.lint.facts import Facts, RecordFacts
 from kbtool.lint.lookup import Lookup
-from kbtool.lint.rule import Problem, rule
+from kbtool.lint.rule import CorpusProblem, Problem, corpus_rule, rule
 from kbtool.schema import Benchmark, Source
 from kbtool.schema.benchmark import At
 from kbtool.store.suggest import nearest
@@ -341,6 +344,91 @@ def length_not_the_nominal_one(record: Benchmark) -> Iterator[Problem]:
         if readings and not any(abs(exact - each) <= each / 10 for each in readings):
             message = f"input_tok is {exact}, but the source says {nominal!r}: correct the one misread"
             yield Problem(f"/results/{index}/at/input_tok", message)
+
+
+@corpus_rule("C015", "far-from-its-like", severity="warning")
+def far_from_its_like(facts: Facts) -> Iterator[CorpusProblem]:
+    """Flag a speed over three times another that may be of the same load on the same kind of system.
+
+    One box was printed at 11,218 and at 60,131 tok/s, for output tokens and for input and output together; another read
+    prompts at 11,269 tok/s, and at 180,455 where the cache held them. Look for such a reason and correct the record; where
+    both figures stand as they are, say so with a link, such as `contradicts` with a note. What a record leaves out counts as
+    possibly alike, so that stating lengths, cache state, weights or prompts may be all that is missing.
+
+    Bad:
+        results:
+          - {id: decode-prose-1, metric: output_tok_s, value: 60131, as_published: "60,131", repeats: 3,
+             at: {concurrency: 700, input_tok: 2048, output_tok: 512, prompt_class: prose, measuring_path: on_host, queued: true},
+             evidence: [{source: sources/base-source, locator: Table 3}]}
+        benchmarks/other:
+          title: Another report of the same box
+          results:
+            - {id: decode-prose-1, metric: output_tok_s, value: 11218, as_published: "11,218", repeats: 3,
+               at: {concurrency: 1000, input_tok: 2048, output_tok: 512, prompt_class: prose, measuring_path: on_host, queued: true},
+               evidence: [{source: sources/base-source, locator: Table 4}]}
+
+    Good:
+        results:
+          - {id: decode-prose-1, metric: output_tok_s, value: 60131, as_published: "60,131", repeats: 3,
+             at: {concurrency: 700, input_tok: 2048, output_tok: 512, prompt_class: prose, measuring_path: on_host, queued: true},
+             evidence: [{source: sources/base-source, locator: Table 3}]}
+        links: [{relation: contradicts, target: benchmarks/other, note: The page does not say which tokens count.}]
+        benchmarks/other:
+          title: Another report of the same box
+          results:
+            - {id: decode-prose-1, metric: output_tok_s, value: 11218, as_published: "11,218", repeats: 3,
+               at: {concurrency: 1000, input_tok: 2048, output_tok: 512, prompt_class: prose, measuring_path: on_host, queued: true},
+               evidence: [{source: sources/base-source, locator: Table 4}]}
+    """
+    for speeds in _speeds_by_system(facts).values():
+        told: set[str] = set()
+        for high in reversed(speeds):
+            low = None if high.record.ref in told else _far_below(high, speeds, facts)
+            if low is not None:
+                told.add(high.record.ref)
+                message = (
+                    f"{high.value} tok/s, but {low.record.ref} has {low.value} on such a system under such a load: look for "
+                    "input tokens counted, a warm cache or another scope; if both stand, link the two (`contradicts`, with a note)"
+                )
+                yield CorpusProblem(high.record.ref, f"{high.pointer}/value", message)
+
+
+class _Speed(NamedTuple):
+    value: Decimal
+    pointer: str
+    load: Load
+    record: RecordFacts
+
+
+def _speeds_by_system(facts: Facts) -> Mapping[str, Sequence[_Speed]]:
+    """Return the speeds of each kind of system that more than one record is about, the slowest first."""
+    found: dict[str, list[_Speed]] = {}
+    for record in facts.of_kind("benchmark"):
+        if record.status in {"superseded", "retracted"}:
+            continue
+        for each in record.measurements:
+            if each.load is not None:
+                speed = _Speed(Decimal(each.value), each.pointer, each.load, record)
+                found.setdefault(each.load.system, []).append(speed)
+    return {
+        system: sorted(speeds, key=lambda each: (each.value, each.record.ref, each.pointer))
+        for system, speeds in found.items()
+        if any(each.record is not speeds[0].record for each in speeds)
+    }
+
+
+def _far_below(high: _Speed, speeds: Iterable[_Speed], facts: Facts) -> _Speed | None:
+    """Return the slowest speed that is far below another one, of another record, though the load may be the same."""
+    for low in speeds:
+        if not far_apart(low.value, high.value):
+            return None
+        if (
+            low.record is not high.record
+            and may_be_one(low.load, high.load)
+            and not facts.settled(low.record, high.record)
+        ):
+            return low
+    return None
 
 
 def _is_stated(at: At, name: str) -> bool:

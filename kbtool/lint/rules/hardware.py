@@ -1,6 +1,7 @@
 """Rules about things: what a datasheet says fits together, and a run stays within what its hardware can do."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from itertools import pairwise
 from typing import Final
@@ -10,7 +11,7 @@ from kbtool.analysis.published import numbers_in
 from kbtool.lint.lookup import Lookup
 from kbtool.lint.rule import Problem, rule
 from kbtool.schema import Accelerator, Benchmark, Interconnect, Model
-from kbtool.schema.common import Figure
+from kbtool.schema.common import Evidence, Figure
 from kbtool.schema.things import Attention, Experts
 from kbtool.vocab.units import unit_in_name
 
@@ -21,6 +22,15 @@ _SPARSE_TO_DENSE: Final = (Decimal("1.5"), Decimal("2.5"))
 _BOTH_WAYS: Final = (Decimal("1.2"), Decimal("2.2"))
 _GB_PER_GIB: Final = (Decimal("0.97"), Decimal("1.11"))
 """96 GB as sold is 95.6 to 96 GiB as read; the exact factor is 1.074."""
+_TWICE: Final = (Decimal("1.85"), Decimal("2.15"))
+_LINKS_TO_DEVICE: Final = (Decimal("0.85"), Decimal("1.18"))
+"""Vendors round, and count the signalling rate or the payload."""
+_WITH_SPARSITY: Final = re.compile(
+    r"\b(?:with|including|using)\s+(?:structured\s+)?sparsity\b|\bsparse\b", re.IGNORECASE
+)
+_DENSE: Final = re.compile(
+    r"\b(?:without|no|excluding)\s+(?:structured\s+)?sparsity\b|\bdense\b", re.IGNORECASE
+)
 _LARGEST_MEMORY_GB: Final = 4_096
 _FASTEST_MEMORY_GB_S: Final = 100_000
 _EDITIONS: Final = ("max-q", "workstation", "server", "sxm", "nvl", "pcie")
@@ -305,6 +315,125 @@ def both_ways_below_one_way(record: Interconnect) -> Iterator[Problem]:
             yield Problem(f"/bandwidth/{index}/gb_s/value", message)
 
 
+@rule("U213", "sparse-figure-as-dense")
+def sparse_figure_as_dense(record: Accelerator) -> Iterator[Problem]:
+    """Flag a dense peak whose source prints it as one with sparsity, or a sparse one that it prints as dense.
+
+    Datasheets give the sparse figure and explain it in a footnote. Half of it is the dense peak: enter that as derived,
+    with the formula, and the printed one as a sparse entry of its own.
+
+    Bad:
+        compute:
+          - {dtype: fp8_e4m3, sparsity: dense, measured: false,
+             tflops: {value: 3958, as_published: "3,958 teraFLOPS, with sparsity"}}
+
+    Good:
+        compute:
+          - {dtype: fp8_e4m3, sparsity: sparse, measured: false,
+             tflops: {value: 3958, as_published: "3,958 teraFLOPS, with sparsity"}}
+    """
+    for index, entry in enumerate(record.compute):
+        if entry.tflops.basis != "stated":
+            continue
+        quotes = [each.quote for each in entry.tflops.evidence]
+        said = {each for text in (entry.tflops.as_published, *quotes) for each in _density(text or "")}
+        if len(said) == 1 and entry.sparsity not in said:
+            message = f"the source prints it as {said.pop()}, the entry says {entry.sparsity}: correct the one misread"
+            yield Problem(f"/compute/{index}/sparsity", message)
+
+
+@rule("U214", "half-of-another-source", severity="warning")
+def half_of_another_source(record: Accelerator) -> Iterator[Problem]:
+    """Flag a memory figure that is half of what another source of the same record prints.
+
+    A package of two dies has twice the memory of each, and a value per die passes for the package's own. Settle it with a
+    claim about the field, with the evidence for and against. A figure at first hand needs none against one at second hand.
+
+    Bad:
+        memory:
+          bandwidth_gb_s:
+            value: 1000
+            as_published: 1 TB/s
+            others:
+              - {value: 2000, as_published: 2 TB/s, why_not: Another page., evidence: [{source: sources/base-source, locator: T4}]}
+
+    Good:
+        memory:
+          bandwidth_gb_s:
+            value: 2000
+            as_published: 2 TB/s
+            others:
+              - {value: 1000, as_published: 1 TB/s, why_not: One die., evidence: [{source: sources/base-source, locator: T4}]}
+    """
+    told = {field for claim in record.claims for field in claim.fields}
+    low, high = _TWICE
+    for name in ("capacity_gb", "capacity_gib", "bandwidth_gb_s"):
+        figure: Figure | None = getattr(record.memory, name)
+        if figure is None or not figure.value or {"memory", f"memory.{name}"} & told:
+            continue
+        first_hand = _first_hand(figure.evidence)
+        doubles = [
+            each.value
+            for each in figure.others
+            if each.value
+            and low <= each.value / figure.value <= high
+            and not (first_hand and not _first_hand(each.evidence))
+        ]
+        if doubles:
+            message = (
+                f"{figure.value:f}, and another source prints {doubles[0]:f}: a die or the package? Correct it, or add a claim"
+                f" about memory.{name}"
+            )
+            yield Problem(f"/memory/{name}/value", message)
+
+
+@rule("U215", "links-not-the-device")
+def links_not_the_device(record: Interconnect) -> Iterator[Problem]:
+    """Flag a bandwidth per link that, times the links, is not the bandwidth of the device.
+
+    "900 GB/s bidirectional per link" is what 18 links carry together, in both directions. Whoever multiplies it by the
+    links is wrong by eighteen, and a page of the vendor itself said so.
+
+    Bad:
+        lanes: {value: 18, as_published: "18"}
+        bandwidth:
+          - {scope: per_link, direction: bidirectional, measured: false, gb_s: {value: 900, as_published: 900 GB/s}}
+          - {scope: per_device, direction: bidirectional, measured: false, gb_s: {value: 900, as_published: 900 GB/s}}
+
+    Good:
+        lanes: {value: 18, as_published: "18"}
+        bandwidth:
+          - {scope: per_link, direction: bidirectional, measured: false, gb_s: {value: 50, as_published: 50 GB/s}}
+          - {scope: per_device, direction: bidirectional, measured: false, gb_s: {value: 900, as_published: 900 GB/s}}
+    """
+    lanes = record.lanes.value if record.lanes else None
+    if not lanes:
+        return
+    low, high = _LINKS_TO_DEVICE
+    stated = [
+        (index, each) for index, each in enumerate(record.bandwidth) if not each.measured and each.gb_s.value
+    ]
+    for direction in ("per_direction", "bidirectional"):
+        links = [
+            (index, each.gb_s.value)
+            for index, each in stated
+            if (each.scope, each.direction) == ("per_link", direction)
+        ]
+        devices = [
+            each.gb_s.value for _, each in stated if (each.scope, each.direction) == ("per_device", direction)
+        ]
+        fits = [
+            low <= lanes * link / device <= high for _, link in links for device in devices if link and device
+        ]
+        if fits and not any(fits):
+            index, link = links[0]
+            message = (
+                f"{link:f} GB/s per link times {lanes:f} links is {lanes * (link or 0):f}, but the device has {devices[0]:f}: "
+                "check which figure is of one link, and the directions"
+            )
+            yield Problem(f"/bandwidth/{index}/gb_s/value", message)
+
+
 @rule("U211", "part-above-whole")
 def part_above_whole(record: Model) -> Iterator[Problem]:
     """Flag a model whose part is larger than what it is a part of.
@@ -375,6 +504,18 @@ def weights_beyond_memory(record: Benchmark, refs: Lookup) -> Iterator[Problem]:
     if size > available * Decimal("1.08"):
         message = f"{size} GB of weights in {available:.0f} GB of memory an instance: check layout, checkpoint and unit"
         yield Problem("/model/weights_gb", message)
+
+
+def _first_hand(evidence: Iterable[Evidence]) -> bool:
+    return any(not each.second_hand for each in evidence)
+
+
+def _density(text: str) -> Iterator[str]:
+    """Yield what a text calls its peak."""
+    if _WITH_SPARSITY.search(text):
+        yield "sparse"
+    if _DENSE.search(text):
+        yield "dense"
 
 
 def _board_limit_w(accelerator: Accelerator | None) -> Decimal | None:

@@ -32,9 +32,6 @@ _RESERVED: Final = {
     **dict.fromkeys(_SITE_ROUTES, "a page of the site"),
 }
 _NOT_A_WORD: Final = re.compile(r"[^0-9a-z]+")
-_ONE_MEASUREMENT: Final = frozenset(
-    {"same_run_as", "replicates", "supersedes", "corrects", "contradicts", "superseded_by"}
-)
 
 
 @rule("I001", "reserved-id")
@@ -194,11 +191,11 @@ def measurement_in_two_records(facts: Facts) -> Iterator[CorpusProblem]:
     by_conditions: dict[str, RecordFacts] = {}
     by_place: dict[str, RecordFacts] = {}
     for record in facts.of_kind("benchmark"):
-        for pointer, metric, conditions, place, value, _ in record.measurements:
+        for pointer, metric, conditions, place, value, *_ in record.measurements:
             other = by_conditions.setdefault(conditions + value, record)
             if other is record:
                 other = by_place.setdefault(place + value, record)
-            if other is not record and _one_source_group(record, other) and not _related(record, other):
+            if other is not record and _one_source_group(record, other) and not facts.settled(record, other):
                 message = (
                     f"{other.ref} reports the same {metric} under the same conditions from the same group of sources: "
                     "link the two with same_run_as, or keep one of them"
@@ -262,14 +259,6 @@ def source_in_two_records(facts: Facts) -> Iterator[CorpusProblem]:
 
 def _one_source_group(one: RecordFacts, other: RecordFacts) -> bool:
     return not {each.group for each in one.sources}.isdisjoint(each.group for each in other.sources)
-
-
-def _related(one: RecordFacts, other: RecordFacts) -> bool:
-    return any(
-        each.relation in _ONE_MEASUREMENT and each.target.partition("#")[0] == target.ref
-        for holder, target in ((one, other), (other, one))
-        for each in holder.references
-    )
 
 
 def _address(url: str) -> str:

@@ -1,5 +1,6 @@
 """Rules about speculative decoding: what drafts can give, and what must stand beside a speed that they made."""
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final
@@ -15,11 +16,16 @@ from kbtool.analysis.published import agree
 from kbtool.lint.rule import Problem, rule
 from kbtool.schema import Benchmark
 from kbtool.schema.benchmark import Result, Speculation
+from kbtool.vocab.warnings import WarningCode
 
 _NEAR: Final = Decimal("0.02")
 _FAR: Final = Decimal("0.15")
 _FILLER: Final = ("random_tokens", "synthetic")
 _MADE_BY_DRAFTS: Final = frozenset({"tok_s_per_user", "acceptance_length", "acceptance_ratio"})
+_RAISED_BY_DRAFTS: Final = _MADE_BY_DRAFTS | {
+    "e2el_ms", "icl_ms", "itl_ms", "output_tok_s", "output_tok_s_per_instance", "tok_s_per_accelerator", "total_tok_s", "tpot_ms",
+}  # fmt: skip
+_BY_DECREE: Final = re.compile(r"synthetic|simulated?[ _-]acc|forced[ _-]accept", re.IGNORECASE)
 
 
 @rule("S001", "acceptance-length-impossible")
@@ -338,3 +344,33 @@ def _as_in(speculation: Speculation, result: Result) -> Speculation:
         if each.field.startswith("speculation.")
     }
     return speculation.model_copy(update=changed) if changed else speculation
+
+
+@rule("S012", "synthetic-acceptance-unmarked")
+def synthetic_acceptance_unmarked(record: Benchmark) -> Iterator[Problem]:
+    """Flag a speed of drafts that were accepted by decree, and that does not say so where it stands.
+
+    Engines can be told which share of drafts to accept without looking at them. Such a speed is an upper bound that no model
+    and no text reaches, and it was published beside measured ones. Give each result that it made the warning
+    `synthetic_acceptance`.
+
+    Bad:
+        engine: {arguments: {"--speculative-config": '{"rejection_sample_method": "synthetic"}'}}
+
+    Good:
+        engine: {arguments: {"--speculative-config": '{"rejection_sample_method": "synthetic"}'}}
+        results:
+          - {id: decode-prose-1, metric: tok_s_per_user, value: 93.9, as_published: 93.9 tok/s, repeats: 3,
+             warnings: [synthetic_acceptance], qualifier: at_most,
+             at: {concurrency: 1, input_tok: 1024, output_tok: 512, prompt_class: prose, measuring_path: on_host},
+             evidence: [{source: sources/base-source, locator: Table 3}]}
+    """
+    settings = (*record.engine.arguments.items(), *record.engine.environment.items())
+    texts = (record.speculation.as_published or "", *(f"{name}={value}" for name, value in settings))
+    found = next((each for each in texts if _BY_DECREE.search(each)), None)
+    if found is None:
+        return
+    for index, result in enumerate(record.results):
+        if result.metric in _RAISED_BY_DRAFTS and WarningCode.SYNTHETIC_ACCEPTANCE not in result.warnings:
+            message = f"drafts were accepted by decree ({found}): add the warning `synthetic_acceptance`"
+            yield Problem(f"/results/{index}", message)
