@@ -5,13 +5,13 @@ Usage: python -m benchmarks.runner_ours HOST PORT STREAMS REQUESTS_A_STREAM OUTP
 
 import json
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean
 from time import thread_time
 from typing import Any
 
-from kbtool.runner.client import Endpoint, Limits, Outgoing, Recorded, Send, build_request, exchange, parse
+from kbtool.runner.calibrate.drive import Streams
+from kbtool.runner.client import Endpoint, Limits, Outgoing, build_request, exchange, parse
 from kbtool.runner.metrics.distributions import pools_of
 from kbtool.runner.metrics.figures import Pool
 from kbtool.runner.stats.samples import percentile_of_sorted
@@ -22,23 +22,6 @@ __all__ = ["main"]
 PROMPT = "Count from one on. " * 12
 
 
-class _ClosedLoop:
-    """Each stream sends its next request when one has ended."""
-
-    def __init__(self, waiting: dict[int, list[Outgoing]]) -> None:
-        self._waiting = waiting
-
-    def begin(self, now_ns: int) -> Iterable[Send]:
-        return [Send(now_ns, turns.pop()) for turns in self._waiting.values()]
-
-    def ended(self, recorded: Recorded, now_ns: int) -> Iterable[Send]:
-        turns = self._waiting[recorded.outgoing.stream]
-        return [Send(now_ns, turns.pop())] if turns else []
-
-    def stop(self, now_ns: int) -> bool:  # noqa: ARG002
-        return False
-
-
 def main() -> None:
     """Measure, and write what the runner would publish."""
     host, port, streams, requests, output_tok, result = sys.argv[1:]
@@ -47,7 +30,7 @@ def main() -> None:
         stream: [_request(endpoint, stream, turn, int(output_tok)) for turn in range(int(requests))]
         for stream in range(int(streams))
     }
-    exchanged = exchange(_ClosedLoop(waiting), limits=Limits())
+    exchanged = exchange(Streams(waiting), limits=Limits())
     before_s = thread_time()
     traces = [parse(recorded) for recorded in exchanged.recorded]
     parse_s = thread_time() - before_s

@@ -90,9 +90,7 @@ def _vocabulary(first: Sequence[Answer]) -> AuditCheck:
         Audit.SENSE,
         "varied vocabulary",
         passed=bool(ratios) and median(ratios) >= _LEAST_DISTINCT_RATIO,
-        found=f"median {median(ratios):.0%} distinct words, n = {len(ratios)} answers"
-        if ratios
-        else f"none of {len(first)} answers has {_LEAST_WORDS} words",
+        found=_median_words(ratios, "distinct words", first),
         expected=f"{_LEAST_DISTINCT_RATIO:.0%} or more of the first {_VOCABULARY_SAMPLE} words",
         remedy="look at the answers: a decoder that is stuck repeats itself, and drafts are then accepted too readily",
     )
@@ -116,12 +114,17 @@ def _belongs(first: Sequence[Answer]) -> AuditCheck:
         Audit.SENSE,
         "words of the prompt's language",
         passed=bool(ratios) and median(ratios) >= _LEAST_SHARED_RATIO,
-        found=f"median {median(ratios):.0%} of the words stand in the prompt, n = {len(ratios)} answers"
-        if ratios
-        else f"none of {len(first)} answers has {_LEAST_WORDS} words",
+        found=_median_words(ratios, "of the words stand in the prompt", first),
         expected=f"{_LEAST_SHARED_RATIO:.0%} or more, as text of one language and subject has",
         remedy="read some answers: words from nowhere come from broken weights, a wrong tokenizer, or no model at all",
     )
+
+
+def _median_words(ratios: Sequence[float], what: str, first: Sequence[Answer]) -> str:
+    """Return what the median of answers is that are long enough, or that none is."""
+    if not ratios:
+        return f"none of {len(first)} answers has {_LEAST_WORDS} words"
+    return f"median {median(ratios):.0%} {what}, n = {len(ratios)} answers"
 
 
 def _structure(evidence: Evidence) -> tuple[AuditCheck, ...]:

@@ -20,7 +20,7 @@ from kbtool.runner.client import (
 from kbtool.runner.trace import RequestTrace
 from kbtool.runner.truth import Spec, TrueRequest, TruthServer, read_log
 
-__all__ = ["Script", "Seen", "endpoint_of", "play"]
+__all__ = ["Script", "Seen", "Streams", "endpoint_of", "play"]
 
 MODEL = "truth"
 LOG_BYTES = 512 * 1024 * 1024
@@ -54,14 +54,12 @@ class Seen:
     server_late_ns: int
 
 
-class _ClosedLoop:
+class Streams:
     """A driver: as soon as a request has ended, its stream sends the next."""
 
-    def __init__(self, script: Script, endpoint: Endpoint) -> None:
-        self._waiting = {
-            stream: [_request(script, endpoint, stream, turn) for turn in range(script.requests, 0, -1)]
-            for stream in range(script.streams)
-        }
+    def __init__(self, waiting: Mapping[int, list[Outgoing]]) -> None:
+        """Take the requests of each stream by its number, the last one first."""
+        self._waiting = waiting
 
     def begin(self, now_ns: int) -> Iterable[Send]:
         """Send the first request of each stream."""
@@ -86,7 +84,11 @@ def play(script: Script, server: TruthServer, limits: Limits | None = None) -> S
     """Play a script and return what the client saw and what the server did."""
     endpoint = endpoint_of(server)
     control.post_json(endpoint, "/truth/clear", {})
-    result = exchange(_ClosedLoop(script, endpoint), limits=limits or Limits())
+    waiting = {
+        stream: [_request(script, endpoint, stream, turn) for turn in range(script.requests, 0, -1)]
+        for stream in range(script.streams)
+    }
+    result = exchange(Streams(waiting), limits=limits or Limits())
     before_s = thread_time()
     traces = tuple(parse(recorded) for recorded in result.recorded)
     parse_s = thread_time() - before_s

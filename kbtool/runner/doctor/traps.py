@@ -66,6 +66,12 @@ _VLLM: Final[frozenset[EngineKind]] = frozenset({"vllm"})
 _SGLANG: Final[frozenset[EngineKind]] = frozenset({"sglang"})
 _LLAMA: Final[frozenset[EngineKind]] = frozenset({"llama_cpp"})
 _DS4: Final[frozenset[EngineKind]] = frozenset({"ds4"})
+_CACHE_UNSEEN: Final = (
+    "the prefix cache works and answers do not say how much came from it: no prompt can be shown to be cold"
+)
+_NO_TOTALS: Final = (
+    "it gives no totals: foreign traffic cannot be seen, and its token counts cannot be checked"
+)
 
 TRAPS: Final = (
     Trap(
@@ -75,17 +81,17 @@ TRAPS: Final = (
     ),
     Trap(
         _VLLM, _cached_and_silent, Severity.WARNING,
-        "the prefix cache works and answers do not say how much came from it: no prompt can be shown to be cold",
+        _CACHE_UNSEEN,
         "start it with --enable-prompt-tokens-details",
     ),
     Trap(
         _SGLANG, _cached_and_silent, Severity.WARNING,
-        "the prefix cache works and answers do not say how much came from it: no prompt can be shown to be cold",
+        _CACHE_UNSEEN,
         "start it with --enable-cache-report",
     ),
     Trap(
         _SGLANG, lambda report: report.metrics.shown is Shown.OFF, Severity.WARNING,
-        "it gives no totals: foreign traffic cannot be seen, and its token counts cannot be checked",
+        _NO_TOTALS,
         "start it with --enable-metrics",
     ),
     Trap(
@@ -105,7 +111,7 @@ TRAPS: Final = (
     ),
     Trap(
         _LLAMA, lambda report: report.metrics.shown is Shown.OFF, Severity.WARNING,
-        "it gives no totals: foreign traffic cannot be seen, and its token counts cannot be checked",
+        _NO_TOTALS,
         "start it with --metrics",
     ),
     Trap(

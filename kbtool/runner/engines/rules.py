@@ -25,6 +25,7 @@ __all__ = [
     "as_line",
     "as_negated",
     "as_ratio",
+    "each_as",
     "observe",
     "observe_environment",
     "plain",
@@ -58,6 +59,11 @@ class Rule:
     convert: Callable[[object], Setting | None]
     shown: str = ""
     """The server's own name, where the table is entered under a name of ours for what several settings say."""
+
+
+def each_as(convert: Callable[[object], Setting | None], *pairs: tuple[str, str]) -> dict[str, Rule]:
+    """Return a rule for each pair of a setting's name and a field, whose values are all read in one way."""
+    return {name: Rule(field, convert) for name, field in pairs}
 
 
 def as_count(raw: object) -> int | None:

@@ -12,6 +12,7 @@ from kbtool.runner.engines.rules import (
     as_line,
     as_negated,
     as_ratio,
+    each_as,
 )
 
 __all__ = ["ALIASES", "FLAGS", "NOT_SETTINGS", "RULES", "together"]
@@ -33,16 +34,9 @@ def _one_less(raw: object) -> int | None:
     return count - 1 if count is not None and count > 1 else None
 
 
-def _lines(*pairs: tuple[str, str]) -> dict[str, Rule]:
-    return {name: Rule(field, as_line) for name, field in pairs}
-
-
-def _counts(*pairs: tuple[str, str]) -> dict[str, Rule]:
-    return {name: Rule(field, as_count) for name, field in pairs}
-
-
 RULES: Final[Mapping[str, Rule]] = {
-    **_lines(
+    **each_as(
+        as_line,
         ("model_path", "model.checkpoint"),
         ("revision", "model.revision"),
         ("quantization", "model.quantization_as_published"),
@@ -54,7 +48,8 @@ RULES: Final[Mapping[str, Rule]] = {
     "moe_runner_backend": Rule("serving.moe_backend", as_chosen),
     "kv_tiers": Rule("serving.kv_persistence", as_line, "enable_hierarchical_cache"),
     "speculation_published": Rule("speculation.as_published", as_line, "speculative_algorithm"),
-    **_counts(
+    **each_as(
+        as_count,
         ("context_length", "serving.context_tok"),
         ("max_running_requests", "serving.max_running_requests"),
         ("chunked_prefill_size", "serving.chunked_prefill_size_tok"),

@@ -14,6 +14,7 @@ from kbtool.runner.engines.rules import (
     as_line,
     as_negated,
     as_ratio,
+    each_as,
 )
 
 __all__ = ["ALIASES", "ARGUMENTS", "CONFIG", "FLAGS", "NOT_SETTINGS", "from_arguments", "from_config"]
@@ -77,26 +78,18 @@ def _rows(raw: object) -> Setting | None:
     return None if count is None else count + 1
 
 
-def _lines(*pairs: tuple[str, str]) -> dict[str, Rule]:
-    return {name: Rule(field, as_line) for name, field in pairs}
-
-
-def _chosen(*pairs: tuple[str, str]) -> dict[str, Rule]:
-    return {name: Rule(field, as_chosen) for name, field in pairs}
-
-
-def _counts(*pairs: tuple[str, str]) -> dict[str, Rule]:
-    return {name: Rule(field, as_count) for name, field in pairs}
-
-
 ARGUMENTS: Final[Mapping[str, Rule]] = {
-    **_lines(
+    **each_as(
+        as_line,
         ("model", "model.checkpoint"),
         ("revision", "model.revision"),
         ("quantization", "model.quantization_as_published"),
     ),
-    **_chosen(("attention_backend", "serving.attention_backend"), ("moe_backend", "serving.moe_backend")),
-    **_counts(
+    **each_as(
+        as_chosen, ("attention_backend", "serving.attention_backend"), ("moe_backend", "serving.moe_backend")
+    ),
+    **each_as(
+        as_count,
         ("max_num_seqs", "serving.max_running_requests"),
         ("block_size", "serving.page_size_tok"),
         ("tensor_parallel_size", "deployment.tp"),
@@ -124,7 +117,8 @@ SECTIONS: Final = (
 """Parts of the configuration that say how it serves; the others are about logs, profiles and multimodal input."""
 
 CONFIG: Final[Mapping[str, Rule]] = {
-    **_lines(
+    **each_as(
+        as_line,
         ("model_config.model", "model.checkpoint"),
         ("model_config.revision", "model.revision"),
         ("model_config.quantization", "model.quantization_as_published"),
@@ -132,11 +126,13 @@ CONFIG: Final[Mapping[str, Rule]] = {
         ("version", "engine.version"),
         ("commit", "engine.commit"),
     ),
-    **_chosen(
+    **each_as(
+        as_chosen,
         ("attention_config.backend", "serving.attention_backend"),
         ("kernel_config.moe_backend", "serving.moe_backend"),
     ),
-    **_counts(
+    **each_as(
+        as_count,
         ("model_config.max_model_len", "serving.context_tok"),
         ("cache_config.block_size", "serving.page_size_tok"),
         ("parallel_config.tensor_parallel_size", "deployment.tp"),

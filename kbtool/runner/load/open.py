@@ -1,22 +1,18 @@
 """Open loop: requests arrive at a rate, at random or evenly, whatever the server does."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from kbtool.errors import UsageError
-from kbtool.runner.client.outgoing import Send
-from kbtool.runner.client.recorded import Recorded
 from kbtool.runner.load.build import RequestMaker
-from kbtool.runner.load.schedule import Due, Schedule
+from kbtool.runner.load.schedule import Due, Schedule, Scheduled
 from kbtool.runner.load.supply import Supply
 from kbtool.runner.load.work import NS_PER_S, WorkSpec
 from kbtool.runner.prompts import Draws
 
-__all__ = ["LEAD_NS", "OpenLoop", "OpenLoopSpec", "arrivals_ns"]
+__all__ = ["OpenLoop", "OpenLoopSpec", "arrivals_ns"]
 
-LEAD_NS: Final = 100_000_000
-"""From the start of the exchange to that of the schedule: connections are opened meanwhile."""
 _MOST_REQUESTS: Final = 2_000_000
 
 
@@ -62,16 +58,15 @@ def arrivals_ns(spec: OpenLoopSpec, draws: Draws) -> tuple[int, ...]:
         found.append(round(at_s * NS_PER_S))
 
 
-class OpenLoop:
+class OpenLoop(Scheduled):
     """Driver that sends each request when it is due."""
 
     def __init__(self, work: WorkSpec, spec: OpenLoopSpec) -> None:
         """Draw the arrivals and build the requests."""
         arrivals = arrivals_ns(spec, Draws(work.seed, "arrivals", work.salt))
         self._supply = Supply(RequestMaker(work), n=len(arrivals))
-        self._schedule = Schedule(
-            [Due(offset_ns) for offset_ns in arrivals], lambda _: self._supply.take(0), spec.max_in_flight
-        )
+        dues = [Due(offset_ns) for offset_ns in arrivals]
+        super().__init__(Schedule(dues, lambda _: self._supply.take(0), spec.max_in_flight))
 
     @property
     def supply(self) -> Supply:
@@ -82,20 +77,3 @@ class OpenLoop:
     def expected_tok(self) -> Mapping[str, int]:
         """Return the prompt tokens that each request handed out should have, by id."""
         return self._supply.expected_tok
-
-    @property
-    def n_held_back(self) -> int:
-        """Return how many requests the bound on those in flight delayed."""
-        return self._schedule.n_held_back
-
-    def begin(self, now_ns: int) -> Iterable[Send]:
-        """Return the first requests, with the times at which they are due."""
-        return self._schedule.begin(now_ns + LEAD_NS)
-
-    def ended(self, recorded: Recorded, now_ns: int) -> Iterable[Send]:
-        """Return the next request that fits under the bound."""
-        return self._schedule.ended(recorded, now_ns)
-
-    def stop(self, now_ns: int) -> bool:  # noqa: ARG002 - arrivals end by themselves
-        """Return False: requests arrive whatever happens."""
-        return False

@@ -1,16 +1,13 @@
 """Replay: requests at the times and lengths of a recorded trace, faster or slower."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Final
 
 from kbtool.errors import UsageError
-from kbtool.runner.client.outgoing import Outgoing, Send
-from kbtool.runner.client.recorded import Recorded
+from kbtool.runner.client.outgoing import Outgoing
 from kbtool.runner.load.build import Built, RequestMaker, Who
-from kbtool.runner.load.open import LEAD_NS
-from kbtool.runner.load.schedule import Due, Schedule
+from kbtool.runner.load.schedule import Due, Schedule, Scheduled
 from kbtool.runner.load.work import WorkSpec
 from kbtool.runner.prompts import RecordedRequest, RecordedTrace, ReplayText, replay_prompt
 
@@ -32,7 +29,7 @@ class ReplaySpec:
     """Requests beyond are built when they are handed out: a long trace is gigabytes."""
 
 
-class Replay:
+class Replay(Scheduled):
     """Driver that plays a trace."""
 
     def __init__(self, work: WorkSpec, spec: ReplaySpec) -> None:
@@ -53,32 +50,14 @@ class Replay:
         self.n_built_late = 0
         self.slowest_ns = 0
         """The longest that building one late took, in ns: the loop stood still meanwhile."""
-        self._schedule = Schedule(
-            _dues(self._requests, self._turns, spec.speed), self._request, spec.max_in_flight
-        )
+        dues = _dues(self._requests, self._turns, spec.speed)
+        super().__init__(Schedule(dues, self._request, spec.max_in_flight))
         n_bytes = 0
         for at in range(len(self._requests)):
             if n_bytes > spec.prebuilt_bytes:
                 break
             self._built[at] = self._build(at)
             n_bytes += len(self._built[at].outgoing.payload)
-
-    @property
-    def n_held_back(self) -> int:
-        """Return how many requests the bound on those in flight delayed."""
-        return self._schedule.n_held_back
-
-    def begin(self, now_ns: int) -> Iterable[Send]:
-        """Return the first requests, with the times at which they are due."""
-        return self._schedule.begin(now_ns + LEAD_NS)
-
-    def ended(self, recorded: Recorded, now_ns: int) -> Iterable[Send]:
-        """Return the turns that waited for this one, and what fits under the bound."""
-        return self._schedule.ended(recorded, now_ns)
-
-    def stop(self, now_ns: int) -> bool:  # noqa: ARG002 - the trace ends by itself
-        """Return False: what was recorded came whatever happened."""
-        return False
 
     def _request(self, at: int) -> Outgoing:
         built = self._built.pop(at, None)

@@ -1,14 +1,18 @@
 """Requests that are due at times of their own, whatever the server does, within a bound on how many are in flight."""
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from kbtool.runner.client.outgoing import Outgoing, Send
 from kbtool.runner.client.recorded import Recorded
 from kbtool.runner.trace import Outcome
 
-__all__ = ["Due", "Schedule"]
+__all__ = ["LEAD_NS", "Due", "Schedule", "Scheduled"]
+
+LEAD_NS: Final = 100_000_000
+"""From the start of the exchange to that of the schedule: connections are opened meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +82,28 @@ class Schedule:
             self._place[outgoing.id] = at
             sends.append(Send(max(due_ns, now_ns), outgoing))
         return sends
+
+
+class Scheduled:
+    """Driver whose requests come when they are due, and by nothing else."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        """Take what is due."""
+        self._schedule = schedule
+
+    @property
+    def n_held_back(self) -> int:
+        """Return how many requests the bound on those in flight delayed."""
+        return self._schedule.n_held_back
+
+    def begin(self, now_ns: int) -> Iterable[Send]:
+        """Return the first requests, with the times at which they are due."""
+        return self._schedule.begin(now_ns + LEAD_NS)
+
+    def ended(self, recorded: Recorded, now_ns: int) -> Iterable[Send]:
+        """Return the turns that waited for this one, and what fits under the bound."""
+        return self._schedule.ended(recorded, now_ns)
+
+    def stop(self, now_ns: int) -> bool:  # noqa: ARG002 - a schedule ends by itself
+        """Return False: what is due comes, whatever happens."""
+        return False

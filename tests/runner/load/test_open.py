@@ -8,7 +8,8 @@ import pytest
 from kbtool.errors import UsageError
 from kbtool.runner.client import Endpoint
 from kbtool.runner.load import Affinity, EndpointChoice, OpenLoop, OpenLoopSpec
-from kbtool.runner.load.open import LEAD_NS, arrivals_ns
+from kbtool.runner.load.open import arrivals_ns
+from kbtool.runner.load.schedule import LEAD_NS
 from kbtool.runner.prompts import Draws
 from kbtool.runner.trace import Outcome
 from tests.runner.load.script import MS, body_of, play, work

@@ -5,7 +5,7 @@ import pytest
 from kbtool.errors import UsageError
 from kbtool.runner.client import Endpoint
 from kbtool.runner.load import EndpointChoice, Replay, ReplaySpec
-from kbtool.runner.load.open import LEAD_NS
+from kbtool.runner.load.schedule import LEAD_NS
 from kbtool.runner.prompts import RecordedTrace, read_trace
 from kbtool.runner.trace import Outcome
 from tests.runner.load.script import MS, body_of, play, prompt_of, work
