@@ -16,6 +16,7 @@ VERBS = [
     "why",
     "show",
     "find",
+    "compare",
     "stats",
     "new",
     "import",

@@ -1,0 +1,118 @@
+"""From the scope that a figure was published in to another one: per accelerator, per instance, whole system.
+
+A rate of the whole system divided by all accelerators that serve is a rate per accelerator. The other way, and from one
+instance of several, the figure would claim what nobody measured. The speed of one user is never made from a throughput:
+throughput divided by concurrency holds prefill and queueing.
+
+A disaggregated system counts the accelerators that prefill and those that decode both. Dividing by those that decode alone
+is how published figures per accelerator came out twice too high.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kbtool.analysis.quantity import Quantity, of_metric, quantity
+from kbtool.schema import Benchmark
+from kbtool.schema.benchmark import Result
+from kbtool.vocab.metrics import METRICS, Metric, Scope
+
+__all__ = ["Normalised", "NotNormalised", "accelerators_serving", "per_accelerator", "scoped"]
+
+_SCOPES: Final = frozenset({"accelerator", "instance", "system"})
+
+
+@dataclass(frozen=True, slots=True)
+class NotNormalised:
+    """Why a figure cannot be given in another scope."""
+
+    reason: str
+    """A clause, such as `the number of accelerators is not stated`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """A figure in a scope, and how it came there."""
+
+    value: Quantity
+    scope: Scope
+    formula: str
+    """With the numbers in place, such as `653 tok/s / 8 accelerators`; empty where the source gives it so."""
+    denominator: int | None
+    """Accelerators that it was divided by."""
+
+
+def accelerators_serving(record: Benchmark, result: Result) -> int | None:
+    """Return how many accelerators took part in a result, those that prefill and those that decode both.
+
+    Those in use where fewer than the system's, else the prefill and decode pools where both are stated, else all.
+    """
+    if result.at.accelerators is not None:
+        return result.at.accelerators
+    pools = (record.deployment.prefill_accelerators, record.deployment.decode_accelerators)
+    if pools[0] is not None and pools[1] is not None:
+        return pools[0] + pools[1]
+    return record.system.accelerator_count
+
+
+def per_accelerator(record: Benchmark, result: Result) -> Normalised | NotNormalised:
+    """Return a rate per accelerator.
+
+    rate / accelerators that serve; of one instance, rate / (accelerators / instances).
+    """
+    return scoped(record, result, "accelerator")
+
+
+def scoped(record: Benchmark, result: Result, scope: Scope) -> Normalised | NotNormalised:
+    """Return a figure in a scope.
+
+    Args:
+        record: The record.
+        result: One of its results, with a value.
+        scope: `accelerator` or `system`, or the one that the figure has.
+    """
+    metric = METRICS.get(result.metric)
+    if metric is None or result.value is None:
+        return NotNormalised("it has no single value of a known metric")
+    value = of_metric(metric, result.value)
+    if metric.scope == scope:
+        return Normalised(value, scope, "", None)
+    if metric.scope in _SCOPES and scope == "accelerator":
+        return _shared(record, result, metric, value)
+    if metric.scope in _SCOPES and scope == "system":
+        return _summed(record, result, metric, value)
+    return NotNormalised(f"a figure per {metric.scope} is not made into one per {scope}")
+
+
+def _shared(record: Benchmark, result: Result, metric: Metric, value: Quantity) -> Normalised | NotNormalised:
+    count = accelerators_serving(record, result)
+    if count is None:
+        return NotNormalised("the number of accelerators is not stated")
+    if metric.scope == "system":
+        formula = f"{_shown(metric, result)} / {count} accelerators"
+        return Normalised(value / quantity(count, "accelerator"), "accelerator", formula, count)
+    instances = result.at.instances or record.deployment.instances
+    if instances is None or count % instances:
+        return NotNormalised("how many accelerators one instance has is not stated")
+    each = count // instances
+    formula = f"{_shown(metric, result)} / {each} accelerators of an instance"
+    return Normalised(
+        value * quantity(1, "instance") / quantity(each, "accelerator"), "accelerator", formula, each
+    )
+
+
+def _summed(record: Benchmark, result: Result, metric: Metric, value: Quantity) -> Normalised | NotNormalised:
+    if metric.scope == "instance":
+        if record.deployment.instances != 1:
+            return NotNormalised("a figure of one instance says nothing of the others")
+        return Normalised(
+            value * quantity(1, "instance"), "system", f"{_shown(metric, result)} x 1 instance", None
+        )
+    count = accelerators_serving(record, result)
+    if count is None:
+        return NotNormalised("the number of accelerators is not stated")
+    formula = f"{_shown(metric, result)} x {count} accelerators"
+    return Normalised(value * quantity(count, "accelerator"), "system", formula, None)
+
+
+def _shown(metric: Metric, result: Result) -> str:
+    return f"{result.value:f} {metric.unit}"

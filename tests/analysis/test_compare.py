@@ -1,0 +1,169 @@
+"""What may stand side by side, and what differs where it may not."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from kbtool.analysis.compare import Comparison, Side, compare
+from tests.analysis.records import benchmark, plain_result
+
+LOAD = {"concurrency": 64, "input_tok": 2048, "output_tok": 512, "prompt_class": "prose"}
+SYSTEM = {"metric": "output_tok_s", "at": LOAD, "statistic": "mean"}
+
+
+def side(
+    name: str = "one", of_result: dict[str, Any] | None = None, *, status: str = "draft", **over: Any
+) -> Side:
+    """Return a throughput of the base benchmark with something laid over result and record."""
+    record = benchmark(results=[plain_result(**{**SYSTEM, **(of_result or {})})], **over)
+    return Side(f"benchmarks/{name}", record, record.results[0], status)
+
+
+def against(of_result: dict[str, Any] | None = None, **over: Any) -> Comparison:
+    """Return the comparison of the base with another side."""
+    return compare(side(), side("other", of_result, **over))
+
+
+def test_like_is_compared_with_like() -> None:
+    """Two results under equal conditions have a ratio and no reservation."""
+    found = against({"value": "46.95", "as_published": "46.95"})
+    assert (found.verdict, found.ratio) == ("comparable", Decimal(2))
+    assert found.sentence == "Comparable: the first is 2.000 times the second."
+
+
+@pytest.mark.parametrize(
+    ("of_result", "over", "reason"),
+    [
+        ({"metric": "total_tok_s"}, {}, "another count of tokens: output tokens against input and output tokens"),
+        ({"metric": "tok_s_per_user"}, {}, "another scope: the whole system against one user"),
+        ({"metric": "ttft_ms"}, {}, "another count of tokens"),
+        ({"statistic": "p99"}, {}, "another statistic: mean against p99"),
+        ({"at": {**LOAD, "input_tok": 32768}}, {}, "another input length: 2,048 against 32,768"),
+        ({"at": {**LOAD, "output_tok": 64}}, {}, "another output length: 512 against 64"),
+        ({"at": {**LOAD, "prompt_class": "code"}}, {}, "another prompt class: prose against code"),
+        ({}, {"model": {"weight_dtype": "int4"}}, "another precision of the weights: fp8_e4m3 against int4"),
+        ({}, {"model": {"model": "models/other"}}, "another model: models/base-model against models/other"),
+        ({"warnings": ["synthetic_acceptance"]}, {}, "were accepted by decree"),
+        (
+            {}, {"comparison_class": "mlperf-inference-v6.1/llama2-70b-99/closed/offline"},
+            "a result of the closed class mlperf-inference-v6.1/llama2-70b-99/closed/offline stands beside results of",
+        ),
+        ({}, {"status": "retracted", "status_reason": "x"}, ""),
+        ({"standing": "withdrawn", "standing_reason": "x"}, {}, "was withdrawn by its source"),
+        ({"value": None, "low": "90", "high": "95"}, {}, "gives a range and no single figure"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(of_result: dict[str, Any], over: dict[str, Any], reason: str) -> None:
+    """A refusal names the condition with both of its values, and gives no ratio."""
+    if "status" in over:
+        found = compare(side(), side("other", status="retracted"))
+        reason = "benchmarks/other is retracted"
+    else:
+        found = against(of_result, **over)
+    assert found.verdict == "refused"
+    assert found.ratio is None
+    assert any(reason in each for each in found.refused), found.refused
+    assert found.sentence.startswith("Not comparable: ")
+
+
+def test_mlperf_compares_within_its_class() -> None:
+    """Same round, benchmark, division and scenario; another scenario is another class."""
+    one = "mlperf-inference-v6.1/llama2-70b-99/closed/offline"
+    assert compare(side(comparison_class=one), side("other", comparison_class=one)).verdict != "refused"
+    other = compare(
+        side(comparison_class=one), side("other", comparison_class=one.replace("offline", "server"))
+    )
+    assert "another closed class" in other.sentence
+
+
+def test_cache_state_matters_to_a_prefill() -> None:
+    """Cold and off are one state; a warm cache is refused."""
+
+    def prefill(state: str) -> dict[str, Any]:
+        return {"metric": "prefill_tok_s", "at": {"concurrency": 1, "input_tok": 8192, "prefix_cache": state}}
+
+    cold = side("cold", prefill("cold"))
+    assert compare(cold, side("off", prefill("off"))).verdict != "refused"
+    warm = compare(cold, side("warm", prefill("warm")))
+    assert warm.refused == ("another cache state: cold against warm",)
+
+
+def test_disaggregated_systems_count_all_their_accelerators() -> None:
+    """8 that prefill and 16 that decode are 24: per accelerator against 8 plain ones."""
+    pools = {"prefill_accelerators": 8, "decode_accelerators": 16}
+    split = side(
+        "split",
+        {"value": "2400", "as_published": "2,400"},
+        deployment=pools,
+        system={"accelerator_count": 24},
+    )
+    plain = side("plain", {"value": "600", "as_published": "600"}, system={"accelerator_count": 8})
+    found = compare(split, plain)
+    assert found.ratio is not None
+    assert round(found.ratio, 4) == round(Decimal(100) / Decimal(75), 4)
+    assert found.basis == "per accelerator: 2400 tok/s / 24 accelerators against 600 tok/s / 8 accelerators"
+
+
+def test_a_share_is_compared_with_a_whole_per_accelerator() -> None:
+    """A published figure per accelerator stands as it is; the system's is divided."""
+    share = side("share", {"metric": "tok_s_per_accelerator", "value": "100", "as_published": "100"})
+    whole = side("whole", {"value": "400", "as_published": "400"}, system={"accelerator_count": 8})
+    assert compare(share, whole).ratio == 2
+    unknown = side("unknown", {"value": "400", "as_published": "400"}, system={"accelerator_count": None})
+    refused = compare(share, unknown)
+    assert refused.refused == (
+        "benchmarks/unknown#decode-prose-1 cannot be given per accelerator: the number of accelerators is not stated",
+    )
+
+
+def test_a_node_is_not_the_system() -> None:
+    """A result of fewer accelerators than the system has is divided by those that it used."""
+    node = side(
+        "node",
+        {"value": "400", "as_published": "400", "at": {**LOAD, "accelerators": 4}},
+        system={"accelerator_count": 8},
+    )
+    whole = side("whole", {"value": "400", "as_published": "400"}, system={"accelerator_count": 8})
+    assert compare(node, whole).ratio == 2
+
+
+def test_what_is_not_stated_is_a_reservation() -> None:
+    """Nobody can say that lengths agree where one source is silent."""
+    found = against({"at": {**LOAD, "input_tok": None}, "statistic": None})
+    assert found.verdict == "with_reservations"
+    assert "benchmarks/other#decode-prose-1 does not state the input length" in found.reservations
+    assert "one of the two does not say which statistic it is" in found.reservations
+    assert found.ratio == 1
+
+
+def test_a_throughput_may_choose_its_load_and_a_user_may_not() -> None:
+    """Each system has the concurrency that suits it best; the speed of a user depends on how many there are."""
+    assert against({"at": {**LOAD, "concurrency": 128}}).verdict == "comparable"
+    user = {"metric": "tok_s_per_user"}
+    found = compare(side("a", user), side("b", {**user, "at": {**LOAD, "concurrency": 128}}))
+    assert found.refused == ("another concurrency: 64 against 128",)
+
+
+def test_lengths_within_a_template_are_one_length() -> None:
+    """2,048 and 2,100 tokens differ by what a chat template adds."""
+    assert against({"at": {**LOAD, "input_tok": 2100}}).verdict == "comparable"
+
+
+def test_what_is_compared_is_listed() -> None:
+    """Hardware, engine and layout may differ: that is the question."""
+    found = against(
+        system={"power_limit_w": "300", "power_limit_as_published": "300 W"}, engine={"version": "9.9"}
+    )
+    assert {each.what for each in found.differences} >= {"Power limit, W", "Engine version"}
+    assert all(each.one != each.other for each in found.differences)
+
+
+def test_order_turns_the_ratio_alone() -> None:
+    """Whichever comes first, the verdict is the same."""
+    a, b = side("a"), side("b", {"value": "46.95", "as_published": "46.95"})
+    there, back = compare(a, b), compare(b, a)
+    assert there.ratio is not None
+    assert back.ratio is not None
+    assert there.ratio * back.ratio == 1
+    assert there.verdict == back.verdict
