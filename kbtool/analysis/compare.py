@@ -10,10 +10,12 @@ The same words stand on the command line and on the site; no other place decides
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from kbtool.analysis.normalise import Normalised, NotNormalised, accelerators_serving, scoped
 from kbtool.analysis.quantity import of_metric
+from kbtool.analysis.settings import in_force
 from kbtool.schema import Benchmark
 from kbtool.schema.benchmark import Result
 from kbtool.vocab.metrics import METRICS, Metric
@@ -38,7 +40,7 @@ _FREE_LOAD: Final = frozenset({"output", "input", "input_and_output"})
 """Throughput of tokens is often given at the load that suits each system best: its concurrency is listed, not refused."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Side:
     """One result with the record that it stands in."""
 
@@ -48,6 +50,11 @@ class Side:
     result: Result
     status: str
     """Derived status of the record."""
+
+    @cached_property
+    def setup(self) -> Benchmark:
+        """The record as it was set up for this result."""
+        return in_force(self.record, self.result)
 
     @property
     def name(self) -> str:
@@ -146,8 +153,8 @@ def _of_what_they_are(one: Side, other: Side) -> Iterator[str]:
         reason = _other_metric(metrics[0], metrics[1])
         if reason:
             yield reason
-    if one.record.model.model != other.record.model.model:
-        yield f"another model: {one.record.model.model} against {other.record.model.model}"
+    if one.setup.model.model != other.setup.model.model:
+        yield f"another model: {one.setup.model.model} against {other.setup.model.model}"
 
 
 def _closed(one: str | None, other: str | None) -> str:
@@ -210,7 +217,7 @@ _TOLD: Final[dict[str, Callable[[Side], object]]] = {
     "interval": lambda side: side.result.at.interval,
     "baseline": lambda side: side.result.at.baseline,
     "slo": lambda side: side.result.at.slo or None,
-    "precision": lambda side: side.record.model.weight_dtype,
+    "precision": lambda side: side.setup.model.weight_dtype,
 }
 """Condition -> its value on one side; None where it is not stated."""
 _NAMES: Final = {
@@ -241,7 +248,7 @@ def _brought_together(one: Side, other: Side) -> tuple[Normalised, Normalised] |
             assert side.result.value is not None
             found.append(Normalised(of_metric(metric, side.result.value), metric.scope, "", None))
         return found[0], found[1]
-    brought = [scoped(side.record, side.result, "accelerator") for side in (one, other)]
+    brought = [scoped(side.setup, side.result, "accelerator") for side in (one, other)]
     for side, each in zip((one, other), brought, strict=True):
         if isinstance(each, NotNormalised):
             return NotNormalised(f"{side.name} cannot be given per accelerator: {each.reason}")
@@ -255,7 +262,7 @@ def _parts_of_systems(one: Side, other: Side, metric: Metric) -> bool:
     """Return whether two systems of different size are held against one another by what each has as a whole."""
     if metric.scope != "system" or metric.tokens == "none":
         return False
-    counts = [accelerators_serving(side.record, side.result) for side in (one, other)]
+    counts = [accelerators_serving(side.setup, side.result) for side in (one, other)]
     return None not in counts and counts[0] != counts[1]
 
 
@@ -300,20 +307,20 @@ def _differences(one: Side, other: Side) -> Iterator[Difference]:
 
 
 _SETTINGS: Final[dict[str, Callable[[Side], object]]] = {
-    "Accelerator": lambda side: side.record.system.accelerator,
-    "Accelerators": lambda side: accelerators_serving(side.record, side.result),
-    "Power limit, W": lambda side: side.record.system.power_limit_w,
-    "Engine": lambda side: side.record.engine.engine,
-    "Engine version": lambda side: side.record.engine.version,
-    "Instances": lambda side: side.record.deployment.instances,
-    "Tensor parallelism": lambda side: side.record.deployment.tp,
-    "Pipeline parallelism": lambda side: side.record.deployment.pp,
-    "Data parallelism": lambda side: side.record.deployment.dp,
-    "Expert parallelism": lambda side: side.record.deployment.ep,
-    "Weights": lambda side: side.record.model.weight_dtype or side.record.model.quantization_as_published,
-    "KV cache": lambda side: side.record.serving.kv_cache_dtype,
-    "Speculation": lambda side: side.record.speculation.method,
-    "Draft tokens": lambda side: side.record.speculation.draft_tok,
+    "Accelerator": lambda side: side.setup.system.accelerator,
+    "Accelerators": lambda side: accelerators_serving(side.setup, side.result),
+    "Power limit, W": lambda side: side.setup.system.power_limit_w,
+    "Engine": lambda side: side.setup.engine.engine,
+    "Engine version": lambda side: side.setup.engine.version,
+    "Instances": lambda side: side.setup.deployment.instances,
+    "Tensor parallelism": lambda side: side.setup.deployment.tp,
+    "Pipeline parallelism": lambda side: side.setup.deployment.pp,
+    "Data parallelism": lambda side: side.setup.deployment.dp,
+    "Expert parallelism": lambda side: side.setup.deployment.ep,
+    "Weights": lambda side: side.setup.model.weight_dtype or side.setup.model.quantization_as_published,
+    "KV cache": lambda side: side.setup.serving.kv_cache_dtype,
+    "Speculation": lambda side: side.setup.speculation.method,
+    "Draft tokens": lambda side: side.setup.speculation.draft_tok,
     "Concurrency": lambda side: side.result.at.concurrency,
     "Request rate, req/s": lambda side: side.result.at.request_rate_req_s,
     "Input tokens": lambda side: side.result.at.input_tok,

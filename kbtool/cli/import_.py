@@ -25,46 +25,52 @@ _MOST_FILES: Final = 20_000
 _MOST_LISTED: Final = 20
 
 
+_Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE", help="Which set: mlperf, tensorrt-llm or inferencex.", show_default=False
+    ),
+]
+_Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE...",
+        help="Its published files, or folders of them as in its repository.",
+        show_default=False,
+    ),
+]
+_Commit = Annotated[
+    str | None, typer.Option("--commit", help="Commit of the repository that the files were read from.")
+]
+_Path = Annotated[
+    str | None,
+    typer.Option("--path", help="Path of the file in the repository, where its name does not say it."),
+]
+_Url = Annotated[
+    str | None,
+    typer.Option("--url", help="Where the files are published, where repository and commit do not tell."),
+]
+_Accessed = Annotated[
+    str | None,
+    typer.Option(
+        "--accessed",
+        help="Day on which they were read; that of an earlier import, or today, if not given.",
+    ),
+]
+_DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing; say what would be written.")]
+_EveryRow = Annotated[bool, typer.Option("--all", help="List every refused row, not the reasons alone.")]
+
+
 def import_set(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="SOURCE", help="Which set: mlperf, tensorrt-llm or inferencex.", show_default=False
-        ),
-    ],
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE...",
-            help="Its published files, or folders of them as in its repository.",
-            show_default=False,
-        ),
-    ],
+    source: _Source,
+    files: _Files,
     *,
-    commit: Annotated[
-        str | None, typer.Option("--commit", help="Commit of the repository that the files were read from.")
-    ] = None,
-    path: Annotated[
-        str | None,
-        typer.Option("--path", help="Path of the file in the repository, where its name does not say it."),
-    ] = None,
-    url: Annotated[
-        str | None,
-        typer.Option("--url", help="Where the files are published, where repository and commit do not tell."),
-    ] = None,
-    accessed: Annotated[
-        str | None,
-        typer.Option(
-            "--accessed",
-            help="Day on which they were read; that of an earlier import, or today, if not given.",
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing; say what would be written.")
-    ] = False,
-    every_row: Annotated[
-        bool, typer.Option("--all", help="List every refused row, not the reasons alone.")
-    ] = False,
+    commit: _Commit = None,
+    path: _Path = None,
+    url: _Url = None,
+    accessed: _Accessed = None,
+    dry_run: _DryRun = False,
+    every_row: _EveryRow = False,
     root: RootOption = None,
 ) -> None:
     """Write drafts of a published set of results, and list what became none.
@@ -80,13 +86,8 @@ def import_set(
     project = find_root(root)
     read = list(_read(files, chosen))
     corpus = load(project)
-    origin = Origin(
-        day(accessed, "--accessed") or _read_before(corpus, chosen, read, commit) or _today(),
-        commit,
-        path,
-        url,
-    )
-    made = chosen.drafts(read, _catalogue(corpus), origin)
+    read_on = day(accessed, "--accessed") or _read_before(corpus, chosen, read, commit) or _today()
+    made = chosen.drafts(read, _catalogue(corpus), Origin(read_on, commit, path, url))
     _refuse_taken(corpus, chosen, made)
     written = _write(project, chosen, made, dry_run=dry_run)
     _report(made, written, dry_run=dry_run, every_row=every_row)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from kbtool.ingest.draft import fit, plain_digits
 from kbtool.ingest.inferencex_points import ROUTERS, STATISTICS, TIMES, Point, points_of
+from kbtool.ingest.plain import validated
 from kbtool.ingest.published import (
     Catalogue,
     Drafts,
@@ -22,7 +23,6 @@ from kbtool.ingest.published import (
     complete,
     line,
     slug,
-    validated,
 )
 from kbtool.ingest.reading import path_text
 from kbtool.schema import Benchmark, Source

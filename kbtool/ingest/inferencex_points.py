@@ -1,7 +1,7 @@
 """Points of InferenceX aggregates: typed access, what records they are about, and the keys that become nothing."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
@@ -159,29 +159,28 @@ def points_of(file: File) -> Iterator[Point]:
 def _device(hardware: str, catalogue: Catalogue) -> str:
     name = hardware.removeprefix("cluster:")
     found = next((record for prefix, record in _DEVICES if re.match(rf"{prefix}(?:-|$)", name)), None)
-    if found is None:
-        raise RowRefusedError(f"hardware {shown(hardware)} is not in the table of names")
-    if found not in catalogue.accelerators:
-        raise RowRefusedError(f"no record accelerators/{found}")
-    return found
+    return _known(f"hardware {shown(hardware)}", "accelerators", found, catalogue.accelerators)
 
 
 def _engine(framework: str, catalogue: Catalogue) -> str:
     plain = framework.removesuffix("-disagg")
     plain = next(plain.removeprefix(prefix) for prefix, _ in ROUTERS if plain.startswith(prefix))
-    found = _FRAMEWORKS.get(plain)
-    if found is None:
-        raise RowRefusedError(f"framework {shown(framework)} is not in the table of names")
-    if found not in catalogue.engines:
-        raise RowRefusedError(f"no record engines/{found}")
-    return found
+    return _known(f"framework {shown(framework)}", "engines", _FRAMEWORKS.get(plain), catalogue.engines)
 
 
 def _model(point: Point, catalogue: Catalogue) -> str:
     prefix = point.text("infmax_model_prefix")
-    found = _MODELS.get(prefix)
+    return _known(f"model {shown(prefix)}", "models", _MODELS.get(prefix), catalogue.models)
+
+
+def _known(name: str, folder: str, found: str | None, held: Container[str]) -> str:
+    """Return the id of the record that a name stands for.
+
+    Raises:
+        RowRefusedError: The name is not in its table, or what it stands for has no record.
+    """
     if found is None:
-        raise RowRefusedError(f"model {shown(prefix)} is not in the table of names")
-    if found not in catalogue.models:
-        raise RowRefusedError(f"no record models/{found}")
+        raise RowRefusedError(f"{name} is not in the table of names")
+    if found not in held:
+        raise RowRefusedError(f"no record {folder}/{found}")
     return found

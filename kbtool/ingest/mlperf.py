@@ -5,7 +5,7 @@ with its reason where it would say something false or needs a record that does n
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
@@ -19,6 +19,7 @@ from kbtool.ingest.mlperf_records import benchmark_record, record_id
 from kbtool.ingest.mlperf_rows import Row, is_table, location_key, read_rows
 from kbtool.ingest.mlperf_run import Run
 from kbtool.ingest.model import LeftOut
+from kbtool.ingest.plain import validated
 from kbtool.ingest.published import (
     Catalogue,
     Drafts,
@@ -28,7 +29,6 @@ from kbtool.ingest.published import (
     RowRefusedError,
     line,
     slug,
-    validated,
 )
 from kbtool.schema import Benchmark, Source
 
@@ -41,12 +41,19 @@ _SCENARIOS: Final = ("Offline", "Server", "Interactive", "SingleStream", "MultiS
 
 
 _WANTED: Final = re.compile(
-    r"(?:^|/)(?:summary_results\.json|summary\.json)$|/systems/[^/]+\.json$|/results/.+/performance/run_1/mlperf_log_summary\.txt$"
+    r"(?:^|/)(?:closed|open)/[^/]+/(?:systems/[^/]+\.json|results/.+/performance/run_1/mlperf_log_summary\.txt)$"
 )
+_TABLE: Final = re.compile(r"(?:^|/)(?:summary_results|summary)\.json$")
+_SUBMITTED: Final = re.compile(r"(?:^|/)(?:closed|open)/")
 
 
 def wanted(path: str) -> bool:
-    """Return whether a file of a results repository is read: tables, system descriptions, summaries of runs."""
+    """Return whether a file of a results repository is read: tables, system descriptions, summaries of runs.
+
+    Submitters keep files of the same names in their code and beside their measurements; those are something else.
+    """
+    if _TABLE.search(path):
+        return _SUBMITTED.search(path) is None
     return _WANTED.search(path) is not None
 
 
@@ -66,38 +73,48 @@ def drafts(files: Sequence[File], catalogue: Catalogue, origin: Origin) -> Draft
         IngestError: A file is none of MLPerf, or holds what none holds.
     """
     found = _read(files)
-    benchmarks: list[Benchmark] = []
     refused: list[Refused] = []
-    taken = 0
-    runs = list(_runs(found, catalogue, refused))
-    runs.sort(key=lambda run: (_system_key(run), _scenario_rank(run.row)))
-    for _, group in groupby(runs, key=_system_key):
-        sibling: str | None = None
-        for run in group:
-            try:
-                made = benchmark_record(
-                    run,
-                    catalogue.accelerators[run.device.id],
-                    f"sources/{_source_id(run.row)}",
-                    origin.accessed,
-                    sibling,
-                )
-            except RowRefusedError as reason:
-                refused += [Refused(each.name, str(reason)) for each in run.rows]
-                continue
-            benchmarks.append(made)
-            taken += len(run.rows)
-            sibling = sibling or made.id
-    cited = {use.source for each in benchmarks for use in each.sources}
-    submitted = {f"sources/{_source_id(each.row)}": each.row for each in runs}
-    sources = tuple(_source(row, origin) for ref, row in sorted(submitted.items()) if ref in cited)
+    kept = list(_records(list(_runs(found, catalogue, refused)), catalogue, origin, refused))
     if found.others:
         text = f"{found.others} rows of benchmarks that are no language models"
         found.left[text] = LeftOut(text, "irrelevant", "not asked for")
     return Drafts(
-        tuple(sorted(benchmarks, key=lambda each: each.id)), sources, len(found.rows), taken,
-        tuple(refused), tuple(found.left.values()),
-    )  # fmt: skip
+        tuple(sorted((made for _, made in kept), key=lambda each: each.id)),
+        tuple(_sources([run for run, _ in kept], origin)),
+        len(found.rows),
+        sum(len(run.rows) for run, _ in kept),
+        tuple(refused),
+        tuple(found.left.values()),
+    )
+
+
+def _records(
+    runs: list[Run], catalogue: Catalogue, origin: Origin, refused: list[Refused]
+) -> Iterator[tuple[Run, Benchmark]]:
+    """Yield each run with its draft; the scenarios of one system are linked to the first of them."""
+    runs.sort(key=lambda run: (_system_key(run), _scenario_rank(run.row)))
+    for _, group in groupby(runs, key=_system_key):
+        sibling: str | None = None
+        for run in group:
+            source = f"sources/{_source_id(run.row)}"
+            try:
+                made = benchmark_record(
+                    run, catalogue.accelerators[run.device.id], source, origin.accessed, sibling
+                )
+            except RowRefusedError as reason:
+                refused += [Refused(each.name, str(reason)) for each in run.rows]
+                continue
+            yield run, made
+            sibling = sibling or made.id
+
+
+def _sources(runs: Sequence[Run], origin: Origin) -> Iterator[Source]:
+    """Yield one source for each submitter and round, of all rows that became drafts."""
+    rows: dict[str, list[Row]] = {}
+    for run in runs:
+        rows.setdefault(_source_id(run.row), []).extend(run.rows)
+    for _, found in sorted(rows.items()):
+        yield _source(found, origin)
 
 
 def _read(files: Sequence[File]) -> _Files:
@@ -230,7 +247,8 @@ def _source_id(row: Row) -> str:
     return f"mlperf-inference-{slug(row.round)}-{slug(row.submitter)}"[:100].rstrip("-")
 
 
-def _source(row: Row, origin: Origin) -> Source:
+def _source(rows: Sequence[Row], origin: Origin) -> Source:
+    row = rows[0]
     if origin.commit is None:
         raise IngestError(
             row.name,
@@ -241,7 +259,7 @@ def _source(row: Row, origin: Origin) -> Source:
         )
     repository = f"https://github.com/mlcommons/inference_results_{row.round}"
     source_id = _source_id(row)
-    folder = _folder(row)
+    folders = sorted({_folder(each) for each in rows})
     data = {
         "schema_version": 1,
         "id": source_id,
@@ -249,14 +267,14 @@ def _source(row: Row, origin: Origin) -> Source:
         "status": "draft",
         "updated": origin.accessed,
         "source_kind": "result_database",
-        "url": f"{repository}/tree/{origin.commit}/{quote(folder)}",
+        "url": f"{repository}/tree/{origin.commit}/{quote(folders[0])}",
         "publisher": "MLCommons",
         "author": line(row.submitter),
         "interest": "independent",
         "accessed": origin.accessed,
         "repository": repository,
         "commit": origin.commit,
-        "path": f"summary_results.json, and {folder}/ with system descriptions and summaries of runs",
+        "path": f"summary_results.json, and {'/, '.join(folders)}/ with system descriptions and summaries of runs",
         "group": source_id,
     }
     return validated(Source, data, row.name)

@@ -43,6 +43,8 @@ class Summary:
     """Output tokens a second, however the scenario calls them."""
     ttft_p99_ns: int | None
     tpot_p99_ns: int | None
+    estimate_p90_ns: int | None
+    """The 90th percentile that a run of few queries is judged on: above that of the run itself."""
     target_req_s: Decimal | None
     """Rate at which the Server scenario sent requests."""
     inferred: bool
@@ -115,6 +117,7 @@ def read_summary(data: bytes, name: str) -> tuple[str, Summary]:
         _tokens(values),
         _nanoseconds(values, "99.00 percentile first token latency (ns)"),
         _nanoseconds(values, "99.00 percentile time to output token (ns)"),
+        _nanoseconds(values, "* early stopping 90th percentile estimate"),
         _number(values.get("target_qps", "")),
         any(key.endswith("tokens per second (inferred)") for key in values),
     )

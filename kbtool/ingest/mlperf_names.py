@@ -5,7 +5,7 @@ A row that names two kinds of accelerator, no engine, or changed weights belongs
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kbtool.ingest.mlperf_files import SystemFile
@@ -25,10 +25,12 @@ class _Name:
     reason: str
     gpus: int = 1
     """Devices to software in what the table counts as one."""
+    inferred: bool = False
+    """Whether the name leaves the edition out, and it is told from the machine around it."""
 
 
-def _name(pattern: str, ids: Sequence[str], reason: str, gpus: int = 1) -> _Name:
-    return _Name(re.compile(pattern, re.IGNORECASE), tuple(ids), reason, gpus)
+def _name(pattern: str, ids: Sequence[str], reason: str, gpus: int = 1, *, inferred: bool = False) -> _Name:
+    return _Name(re.compile(pattern, re.IGNORECASE), tuple(ids), reason, gpus, inferred)
 
 
 _SAME: Final = "the name states form and memory"
@@ -68,7 +70,8 @@ _ACCELERATORS: Final = (
     _name(
         r"NVIDIA RTX PRO 4500 Blackwell",
         ["nvidia-rtx-pro-4500-blackwell-server", "nvidia-rtx-pro-4500-blackwell"],
-        "a PCIe card of 32 GB in a server",
+        "a PCIe card of 32 GB in a rack server: the passive edition",
+        inferred=True,
     ),
     _name(
         r"NVIDIA Jetson AGX Orin 64G",
@@ -122,6 +125,8 @@ class Device:
     """Whether a share per accelerator can be told: not where one counts boards and another GPUs."""
     remark: str | None
     """What a reader must know of the count."""
+    inferred: bool = False
+    """Whether the edition is told from the machine and not from the name."""
 
 
 def device_of(row: Row, catalogue: Catalogue) -> Device:
@@ -145,8 +150,8 @@ def device_of(row: Row, catalogue: Catalogue) -> Device:
         raise RowRefusedError(f"no record accelerators/{entry.ids[0]}")
     count = _total(row)
     return Device(
-        found, entry.reason, count, _present(row), entry.gpus == 1, _count_remark(row, count, entry)
-    )
+        found, entry.reason, count, _present(row), entry.gpus == 1, _count_remark(row, count, entry), entry.inferred
+    )  # fmt: skip
 
 
 def _total(row: Row) -> int:
@@ -252,9 +257,16 @@ _TRT_REASON: Final = "the NVIDIA harness of the LLM benchmarks, which the table 
 
 
 _PRODUCTS: Final = (
-    ("llmboost", EngineFound("llmboost", "Mango LLMBoost is named")),
-    ("tensorrt edge llm", EngineFound("tensorrt-edge-llm", "the system description names TensorRT Edge LLM")),
+    (
+        re.compile(r"llmboost(?:-(?P<version>\d+(?:\.\d+)+))?", re.IGNORECASE),
+        EngineFound("llmboost", "Mango LLMBoost is named; what else is listed lies below it"),
+    ),
+    (
+        re.compile(r"tensorrt edge[ -]llm(?:[ -]v?(?P<version>\d+(?:\.\d+)+))?", re.IGNORECASE),
+        EngineFound("tensorrt-edge-llm", "the system description names TensorRT Edge LLM"),
+    ),
 )
+"""Products that bring other engines or libraries with them, which are listed beside: they count first."""
 
 
 def engine_of(row: Row, system: SystemFile | None, catalogue: Catalogue) -> EngineFound:
@@ -275,9 +287,9 @@ def engine_of(row: Row, system: SystemFile | None, catalogue: Catalogue) -> Engi
 
 def _named_engine(row: Row, software: str, both: str) -> EngineFound | None:
     lowered = both.casefold()
-    for words, found in _PRODUCTS:
-        if words in lowered:
-            return found
+    for pattern, found in _PRODUCTS:
+        if pattern.search(both):
+            return replace(found, version=_one_version(pattern, both))
     sglang = _SGLANG.search(software)
     if sglang:
         return EngineFound("sglang", "named with its version", sglang["version"])
@@ -289,6 +301,12 @@ def _named_engine(row: Row, software: str, both: str) -> EngineFound | None:
         version, commit = _one_of(_VLLM, "version", software, both), _one_of(_VLLM_COMMIT, "commit", both)
         return EngineFound("vllm", "named in table, notes or system description", version, commit)
     return EngineFound("tensorrt-llm", _TRT_REASON) if "tensorrt" in software.casefold() else None
+
+
+def _one_version(pattern: re.Pattern[str], text: str) -> str | None:
+    """Return the version that stands behind a product's name; None where none does, or two."""
+    found = {match["version"] for match in pattern.finditer(text)} - {None}
+    return found.pop() if len(found) == 1 else None
 
 
 def _one_of(pattern: re.Pattern[str], group: str, *texts: str) -> str | None:

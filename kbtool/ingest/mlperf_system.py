@@ -28,6 +28,7 @@ def system_of(run: Run, accelerator: Accelerator) -> dict[str, Any]:
     driver, platform = _versions(run)
     return {
         "accelerator": f"accelerators/{device.id}",
+        "accelerator_basis": "inferred" if device.inferred else "stated",
         "accelerator_as_published": line(row.accelerator),
         "accelerator_count": device.count,
         "accelerators_present": device.present,

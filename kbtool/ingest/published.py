@@ -1,21 +1,16 @@
 """What a published set of results becomes: many drafts from one source, and a reason for each row that becomes none."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from pydantic import ValidationError
-
-from kbtool.analysis.completeness import LESS_EXACT, missing
 from kbtool.escape import terminal
-from kbtool.ingest.fault import IngestError
 from kbtool.ingest.model import LeftOut
+from kbtool.ingest.plain import left_out, validated
 from kbtool.schema import Accelerator, Benchmark, Source
-from kbtool.schema.base import StrictModel
-from kbtool.vocab.metrics import METRICS
 
 __all__ = [
     "Catalogue",
@@ -27,10 +22,8 @@ __all__ = [
     "complete",
     "line",
     "slug",
-    "validated",
 ]
 
-Model = TypeVar("Model", bound=StrictModel)
 _LONGEST_LINE: Final = 300
 
 
@@ -114,23 +107,6 @@ def slug(text: str) -> str:
     return "-".join(words)
 
 
-def validated(model: type[Model], data: Mapping[str, Any], name: str) -> Model:
-    """Return a record of plain data.
-
-    Raises:
-        IngestError: A value is one that no record holds.
-    """
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = "/".join(map(str, first["loc"]))
-        raise IngestError(
-            name, f"{model.__name__.lower()} {data.get('id')}, {place}", first["msg"], "a value that the record model takes",
-            "correct the file if it is wrong there",
-        ) from None  # fmt: skip
-
-
 def complete(data: Mapping[str, Any], source: str, name: str) -> Benchmark:
     """Return a benchmark in which everything that its source leaves out is listed.
 
@@ -140,17 +116,5 @@ def complete(data: Mapping[str, Any], source: str, name: str) -> Benchmark:
         name: What messages call the file.
     """
     draft = validated(Benchmark, data, name)
-    omitted = [{"field": path, "source": source} for path in _left_out(draft)]
+    omitted = [{"field": path, "source": source} for path in left_out(draft)]
     return validated(Benchmark, {**data, "omitted_by_source": omitted}, name)
-
-
-def _left_out(record: Benchmark) -> Iterable[str]:
-    paths = [each.path for each in missing(record)]
-    for result in record.results:
-        for name in METRICS[result.metric].conditions:
-            path = f"results.at.{name}"
-            other = LESS_EXACT.get(path, path).rpartition(".")[2]
-            given = getattr(result.at, name) not in (None, ()) or getattr(result.at, other) is not None
-            if not given and path not in paths:
-                paths.append(path)
-    return paths

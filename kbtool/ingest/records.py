@@ -10,25 +10,20 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from pydantic import ValidationError
-
-from kbtool.analysis.completeness import LESS_EXACT, missing
 from kbtool.escape import terminal
 from kbtool.ingest.fault import IngestError, shown
 from kbtool.ingest.model import Fact, Imported, Measurement
 from kbtool.ingest.notes import client_note, result_notes
+from kbtool.ingest.plain import left_out, validated
 from kbtool.schema import Benchmark, Source
-from kbtool.schema.base import StrictModel
 from kbtool.schema.benchmark import At
 from kbtool.store import dump
-from kbtool.vocab.metrics import METRICS
 from kbtool.vocab.terms import Interest, MeasuredBy, SourceKind
 
 __all__ = ["Given", "record_text", "to_records"]
 
-Model = TypeVar("Model", bound=StrictModel)
 _MOST_RESULTS: Final = 500
 _HEADLINES: Final = ("output_tok_s", "tok_s_per_user", "prefill_tok_s", "total_tok_s", "tpot_ms", "ttft_ms")
 """Metrics in the order in which one becomes the headline."""
@@ -88,11 +83,11 @@ def to_records(imported: Imported, given: Given) -> tuple[Benchmark, Source]:
             imported.name, "", f"{len(chosen)} figures", f"1 to {_MOST_RESULTS} in a record", "choose other statistics, or import a part of the file"
         )  # fmt: skip
     _check_conditions(imported, given)
-    source = _validated(Source, _source(imported, given), imported)
+    source = validated(Source, _source(imported, given), imported.name, answered=True)
     draft = _benchmark(imported, given, chosen)
-    record = _validated(Benchmark, draft, imported)
-    omitted = [{"field": path, "source": f"sources/{given.source_id}"} for path in _omitted(record)]
-    return _validated(Benchmark, draft | {"omitted_by_source": omitted}, imported), source
+    record = validated(Benchmark, draft, imported.name, answered=True)
+    omitted = [{"field": path, "source": f"sources/{given.source_id}"} for path in left_out(record)]
+    return validated(Benchmark, draft | {"omitted_by_source": omitted}, imported.name, answered=True), source
 
 
 def _check_conditions(imported: Imported, given: Given) -> None:
@@ -102,19 +97,7 @@ def _check_conditions(imported: Imported, given: Given) -> None:
         raise IngestError(
             imported.name, "the conditions given", f"`{unknown}`", f"one of {', '.join(At.model_fields)}", "correct it"
         )  # fmt: skip
-    _validated(At, dict(given.conditions), imported)
-
-
-def _validated(model: type[Model], data: Mapping[str, Any], imported: Imported) -> Model:
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = "/".join(map(str, first["loc"]))
-        raise IngestError(
-            imported.name, f"{model.__name__.lower()} field {place}", first["msg"], "a value that the record model takes",
-            "correct the answer, or the file if it is wrong there",
-        ) from None  # fmt: skip
+    validated(At, dict(given.conditions), imported.name, answered=True)
 
 
 def _head(record_id: str, title: str, given: Given) -> dict[str, Any]:
@@ -300,22 +283,6 @@ def _headline(chosen: Sequence[Measurement], ids: Sequence[str]) -> str:
             if each.metric == metric and each.statistic in ("single", "mean", "p50"):
                 return result_id
     return ids[0]
-
-
-def _omitted(record: Benchmark) -> list[str]:
-    """Return the paths of what the file was searched for in vain: disclosure fields, and conditions of its metrics."""
-    paths = [each.path for each in missing(record)]
-    for result in record.results:
-        for name in METRICS[result.metric].conditions:
-            path = f"results.at.{name}"
-            other = LESS_EXACT.get(path, path).rpartition(".")[2]
-            if (
-                getattr(result.at, name) in (None, ())
-                and getattr(result.at, other) is None
-                and path not in paths
-            ):
-                paths.append(path)
-    return paths
 
 
 def record_text(record: Benchmark | Source, relative: str) -> str:

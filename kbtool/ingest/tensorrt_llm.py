@@ -1,7 +1,8 @@
 """TensorRT-LLM's performance overview: pages of tables, one figure for each pair of input and output length.
 
 Older pages print the output throughput of the whole configuration, newer ones that of one GPU, in tables that look
-alike. Which of the two a page prints stands in one sentence of it; a page without that sentence is refused.
+alike. Which of the two a page prints stands in sentences of it; a page without one is refused, and so is a page whose
+sentences contradict each other: for a time the tables were those per GPU below a sentence that still said the total.
 """
 
 import re
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 from kbtool.ingest.document import parse_document
 from kbtool.ingest.fault import IngestError, shown
+from kbtool.ingest.plain import validated
 from kbtool.ingest.published import (
     Catalogue,
     Drafts,
@@ -24,8 +26,8 @@ from kbtool.ingest.published import (
     complete,
     line,
     slug,
-    validated,
 )
+from kbtool.ingest.tensorrt_llm_runs import Options, Runs, runs_of
 from kbtool.schema import Benchmark, Source
 
 __all__ = ["ID", "TITLE", "drafts", "wanted"]
@@ -34,9 +36,14 @@ ID: Final = "tensorrt-llm"
 TITLE: Final = "TensorRT-LLM performance overview"
 _REPOSITORY: Final = "https://github.com/NVIDIA/TensorRT-LLM"
 _MOST_BYTES: Final = 4 * 1024 * 1024
-_SENTENCE: Final = re.compile(r"reported metric is `([^`\n]{1,80})`")
+_SENTENCE: Final = re.compile(
+    r"(?:reported metric is|values are measured in|\bunit:|\bbased on)\s*[`*]*([^`*\n]{1,80})", re.IGNORECASE
+)
 _SCOPES: Final = (
-    (re.compile(r"output throughput per gpu|output tokens/s/gpu", re.IGNORECASE), "tok_s_per_accelerator"),
+    (
+        re.compile(r"throughput per gpu|output tokens/s/gpu|output tokens per second per gpu", re.IGNORECASE),
+        "tok_s_per_accelerator",
+    ),
     (re.compile(r"total output throughput|output tokens/s \(total\)", re.IGNORECASE), "output_tok_s"),
 )
 """What a page calls its metric -> ours."""
@@ -64,6 +71,9 @@ _MODELS: Final[Mapping[str, str]] = {
     "llama-3-1-8b": "llama-3-1-8b", "llama-4-maverick": "llama-4-maverick", "llama-v4-maverick": "llama-4-maverick",
     "llama-4-scout": "llama-4-scout", "qwen3-235b-a22b": "qwen3-235b-a22b", "qwen3-30b-a3b": "qwen3-30b-a3b",
 }  # fmt: skip
+_STORED_OTHERWISE: Final = frozenset({"gpt-oss-120b", "gpt-oss-20b"})
+"""Models whose checkpoint has one data type only: what a column prints is that of the arithmetic, and `FP8` no other file."""
+_HOPPER: Final = ("nvidia-h100", "nvidia-h200")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +124,14 @@ def drafts(files: Sequence[File], catalogue: Catalogue, origin: Origin) -> Draft
             file.name, "", "no commit", "the commit of the page", "give the commit that was read"
         )
     source = _source(file, origin)
+    runs = runs_of(file.data.decode("utf-8", "replace"))
     groups: dict[tuple[Any, ...], list[_Cell]] = {}
     for cell in cells:
         groups.setdefault(cell.setup, []).append(cell)
     benchmarks, refused, taken = [], [], 0
     for group in groups.values():
         try:
-            benchmarks.append(_benchmark(group, catalogue, source, origin))
+            benchmarks.append(_benchmark(group, catalogue, source, origin, runs))
             taken += len(group)
         except RowRefusedError as reason:
             refused += [Refused(each.locator, str(reason)) for each in group]
@@ -204,25 +215,20 @@ def _table_cells(file: File) -> Iterator[_Cell]:
         )  # fmt: skip
 
 
-def _benchmark(group: Sequence[_Cell], catalogue: Catalogue, source: Source, origin: Origin) -> Benchmark:
+def _benchmark(
+    group: Sequence[_Cell], catalogue: Catalogue, source: Source, origin: Origin, runs: Runs
+) -> Benchmark:
     first = group[0]
-    device, _ = _DEVICES.get(first.device, ("", ""))
-    model = _MODELS.get(slug(first.model))
-    if not device or model is None:
-        raise RowRefusedError(
-            f"{'device' if not device else 'model'} {shown(first.device if not device else first.model)} is not in the table of names"
-        )
-    for folder, record, known in (
-        ("accelerators", device, catalogue.accelerators), ("models", model, catalogue.models), ("engines", ID, catalogue.engines),
-    ):  # fmt: skip
-        if record not in known:
-            raise RowRefusedError(f"no record {folder}/{record}")
+    device, model = _things(first, catalogue)
     deployment, count = _deployment(first)
     ref = f"sources/{source.id}"
-    results = [_result(each, ref) for each in group]
+    results = [_result(each, ref, runs) for each in group]
     names = [each["id"] for each in results]
     if len(set(names)) < len(names):
         raise RowRefusedError("one pair of lengths twice in a column")
+    options = runs.options(model)
+    arguments = {"--backend": "pytorch"} | dict(options.values) if options else {}
+    serving = _serving(options, device)
     data: dict[str, Any] = {
         "schema_version": 1,
         "id": slug(f"trtllm {(origin.commit or '')[:7]} {model} {first.device} {first.layout} {first.dtype}"),
@@ -233,16 +239,81 @@ def _benchmark(group: Sequence[_Cell], catalogue: Catalogue, source: Source, ori
         "measured": {"by": "vendor", "tool": "trtllm-bench", "method": "Requests queued without delay by a client on the same host."},
         "reproducible": {},
         "system": {"accelerator": f"accelerators/{device}", "accelerator_as_published": line(first.device), "accelerator_count": count},
-        "engine": {"engine": f"engines/{ID}", "build": "PyTorch backend"},
+        "engine": {
+            "engine": f"engines/{ID}", "build": "PyTorch backend", "arguments": arguments,
+            "arguments_basis": "as_launched" if options else "unstated",
+        },
         "deployment": deployment,
-        "model": {"model": f"models/{model}", "as_published": line(first.model), "weight_dtype": first.dtype.lower()},
-        "serving": {},
+        "model": {
+            "model": f"models/{model}", "as_published": line(first.model), "quantization_as_published": first.dtype,
+            "weight_dtype": None if model in _STORED_OTHERWISE else first.dtype.lower(),
+        },
+        "serving": serving,
         "speculation": {},
         "headline": names[0],
         "results": results,
         "tags": ["tensorrt-llm-overview"],
     }  # fmt: skip
+    data["setup_evidence"] = list(_setup_evidence(ref, first, options, serving))
     return complete(data, ref, first.locator)
+
+
+def _things(cell: _Cell, catalogue: Catalogue) -> tuple[str, str]:
+    """Return the records of accelerator and model.
+
+    Raises:
+        RowRefusedError: One is not in the tables of names, or has no record.
+    """
+    device, _ = _DEVICES.get(cell.device, ("", ""))
+    model = _MODELS.get(slug(cell.model))
+    if not device or model is None:
+        what, name = ("model", cell.model) if device else ("device", cell.device)
+        raise RowRefusedError(f"{what} {shown(name)} is not in the table of names")
+    for folder, record, known in (
+        ("accelerators", device, catalogue.accelerators), ("models", model, catalogue.models), ("engines", ID, catalogue.engines),
+    ):  # fmt: skip
+        if record not in known:
+            raise RowRefusedError(f"no record {folder}/{record}")
+    return device, model
+
+
+def _serving(options: Options | None, device: str) -> dict[str, Any]:
+    """Return the settings that the page's options name and a record has fields for."""
+    if options is None:
+        return {}
+    hopper = device.startswith(_HOPPER)
+    cache = options.value("kv_cache_config.dtype", hopper=hopper)
+    return {
+        "kv_cache_dtype": cache if cache in ("fp8", "bf16") else None,
+        "moe_backend": options.value("moe_config.backend", hopper=hopper),
+        "cuda_graph_decode": True
+        if any(each.startswith("cuda_graph_config.") for each in options.values)
+        else None,
+    }
+
+
+def _setup_evidence(
+    source: str, cell: _Cell, options: Options | None, serving: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield where the setup stands: the column's head, and the options of the model's runs."""
+    column = cell.locator.partition(", ")[2]
+    yield {
+        "fields": [
+            "system.accelerator_count",
+            "deployment.layout_as_published",
+            "model.quantization_as_published",
+        ],
+        "evidence": {"source": source, "locator": line(f"head of the column, {column}")},
+    }
+    if options is not None:
+        given = [f"serving.{name}" for name, value in serving.items() if value is not None]
+        yield {
+            "fields": ["engine.arguments", *given],
+            "evidence": {
+                "source": source,
+                "locator": line(f"section 'Running the Benchmark', {options.label}"),
+            },
+        }
 
 
 def _deployment(cell: _Cell) -> tuple[dict[str, Any], int]:
@@ -266,7 +337,7 @@ def _deployment(cell: _Cell) -> tuple[dict[str, Any], int]:
     return fields, count
 
 
-def _result(cell: _Cell, source: str) -> dict[str, Any]:
+def _result(cell: _Cell, source: str, runs: Runs) -> dict[str, Any]:
     digits = cell.printed.replace(",", "")
     if not re.fullmatch(r"\d{1,9}(?:\.\d{1,3})?", digits) or not Decimal(digits):
         raise RowRefusedError(f"figure {shown(cell.printed)} is no throughput")
@@ -276,6 +347,7 @@ def _result(cell: _Cell, source: str) -> dict[str, Any]:
         "metric": cell.metric,
         "value": Decimal(digits),
         "as_published": f"{cell.printed} {unit}",
+        "samples": runs.requests.get((cell.isl, cell.osl)),
         "at": {
             "input_tok": cell.isl,
             "output_tok": cell.osl,

@@ -64,6 +64,7 @@ def things() -> tuple[Accelerator | Engine | Model, ...]:
     accelerators = (
         _accelerator("nvidia-b200-sxm", 1000, _NVLINK),
         _accelerator("nvidia-rtx-pro-6000-blackwell-server", 600, _WITHOUT_LINK),
+        _accelerator("nvidia-rtx-pro-4500-blackwell-server", 165),
         _accelerator("nvidia-h100-sxm", 700),
         _accelerator("nvidia-h100-nvl", 400),
         _accelerator("amd-mi300x", 750),
@@ -71,7 +72,8 @@ def things() -> tuple[Accelerator | Engine | Model, ...]:
         _accelerator("maxsun-arc-pro-b60-dual", 400),
     )
     engines = (
-        Engine.model_validate(_HEAD | {"id": name, "title": name}) for name in ("tensorrt-llm", "vllm")
+        Engine.model_validate(_HEAD | {"id": name, "title": name})
+        for name in ("llmboost", "tensorrt-edge-llm", "tensorrt-llm", "vllm")
     )
     models = (
         Model.model_validate(

@@ -183,6 +183,17 @@ def test_tokens_printed_as_queries_are_told_by_the_summary() -> None:
     ]
 
 
+def test_tokens_printed_as_samples_are_told_by_the_summary() -> None:
+    """v4.1 prints Samples/s for rows of the open division whose figure is tokens a second: 1,871 samples would be 290 times it."""
+    cells = row(Performance_Units="Samples/s")
+    (record,) = import_of(cells, beside=(summary(cells, {"Tokens per second": 100000.4}),)).benchmarks
+    assert record.results[0].metric == "output_tok_s"
+    assert (record.results[0].note or "").startswith("The table prints Samples/s")
+    assert reasons(import_of(row(Scenario="Server"), cells)) == [
+        "Samples/s for a benchmark that counts tokens, and no LoadGen summary that settles it"
+    ]
+
+
 def test_tokens_that_loadgen_infers_say_so() -> None:
     """Where LoadGen multiplies samples instead of counting tokens, the figure carries that."""
     cells = row()
@@ -289,6 +300,13 @@ def test_what_is_missing_is_refused_by_name(changes: dict[str, Any], reason: str
         ("TensorRT 10.14, TensorRT-LLM feat/1.2, vLLM CentML:q3vl-v6.0", "", ("tensorrt-llm", None, None)),
         ("vLLM v0.15.0-dev", "vllm/vllm-openai:nightly-d88a1df6", ("vllm", "0.15.0-dev", None)),
         ("vLLM 0.9.2, vLLM 0.9.3", "", ("vllm", None, None)),
+        ("ROCm 6.10.5", "LLMBoost-0.5.2, Python 3.12", ("llmboost", "0.5.2", None)),
+        ("Mango LLMBoost AI Enterprise Platform, vllm-0.9.0.2", "", ("llmboost", None, None)),
+        (
+            "TensorRT 10.8, CUDA 12.8",
+            "Cuda 13.0, NVIDIA TensorRT Edge LLM",
+            ("tensorrt-edge-llm", None, None),
+        ),
     ],
 )
 def test_engine_comes_from_table_or_description(
@@ -370,6 +388,9 @@ def test_summary_without_its_folder_is_refused() -> None:
             False,
         ),
         ("r/closed/Lab/results/box/llama2-70b-99/Offline/accuracy/mlperf_log_accuracy.json", False),
+        ("r/closed/Lab/code/common/systems/custom_list.json", False),
+        ("r/open/Lab/measurements/box/dlrm-v2-99/offline/summary.json", False),
+        ("r/summary.json", True),
     ],
 )
 def test_files_of_a_checkout_that_are_read(path: str, *, expected: bool) -> None:

@@ -155,6 +155,28 @@ def test_single_stream_is_a_latency_of_one_user() -> None:
     assert (only.metric, only.statistic, only.at.concurrency) == ("e2el_ms", "p90", 1)
 
 
+def test_single_stream_says_which_percentile_it_is() -> None:
+    """The table prints LoadGen's early-stopping estimate, which lies above the percentile of the run."""
+    cells = row(Scenario="SingleStream", Performance_Units="Latency (ms)", Performance_Result=4176.62608)
+    lines = {
+        "90th percentile latency (ns)": 4149771822,
+        " * Early stopping 90th percentile estimate": 4176626080,
+    }
+    (told,) = import_of(cells, beside=(summary(cells, lines),)).benchmarks
+    (plain,) = import_of(cells).benchmarks
+    assert (told.results[0].note or "").startswith("LoadGen's early-stopping estimate of the 90th percentile")
+    assert (plain.results[0].note or "").startswith("The 90th percentile")
+
+
+def test_edition_that_the_name_leaves_out_is_inferred() -> None:
+    """A card of two editions in a rack server is taken for the passive one, and the record says that it was told so."""
+    stated, inferred = import_of(
+        row(), row(ID="6.0-0501", Accelerator="NVIDIA RTX PRO 4500 Blackwell")
+    ).benchmarks
+    assert (stated.system.accelerator_basis, inferred.system.accelerator_basis) == ("stated", "inferred")
+    assert inferred.system.accelerator == "accelerators/nvidia-rtx-pro-4500-blackwell-server"
+
+
 def test_processors_that_the_name_counts_otherwise_are_left_out() -> None:
     """A table says eight processors a node of a system named for two."""
     known, unsure = import_of(
@@ -172,6 +194,13 @@ def test_source_is_the_submitters_results_of_a_round() -> None:
     ]
     assert {each.group for each in made.sources} == {each.id for each in made.sources}
     assert {each.publisher for each in made.sources} == {"MLCommons"}
+
+
+def test_source_of_two_divisions_names_both_folders() -> None:
+    """What a submitter ran in the open division does not hide where the rows of the closed one stand."""
+    (source,) = import_of(row(), row(ID="6.0-0501", Category="open")).sources
+    assert (source.url or "").endswith("/closed/Lab")
+    assert "closed/Lab/, open/Lab/ with" in (source.path or "")
 
 
 def test_commit_is_asked_for() -> None:

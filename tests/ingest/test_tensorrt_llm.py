@@ -30,6 +30,36 @@ RTX 6000 Pro Blackwell Server Edition
 |---|---|---|
 | 128/128 | 3,264 | 6,172 |
 """
+OPTIONS = """
+## Reproducing Benchmarked Results
+
+| Input Length | Output Length | Number of Requests |
+|--------------|---------------|--------------------|
+| 1024         | 8192          | 1500               |
+
+For MoE models:
+
+```shell
+trtllm-bench --model $model_name throughput
+```
+
+GPT-OSS:
+
+`llm_options.yml`
+```yaml
+cuda_graph_config:
+  enable_padding: true
+  batch_sizes:
+    - 1
+    - 2
+kv_cache_config:
+  dtype: fp8
+  # Hopper: use auto
+moe_config:
+  backend: CUTLASS
+  # Hopper: use TRITON
+```
+"""
 
 
 def known(model: str = "llama-3-3-70b") -> Catalogue:
@@ -70,6 +100,29 @@ def test_page_that_does_not_say_what_it_counts_is_refused(text: str) -> None:
     """Without the sentence a figure may be eight times another; nothing is guessed."""
     with pytest.raises(IngestError, match="import a version that says it"):
         imported(text)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "All performance values are measured in `output tokens per second per GPU`, first token included.",
+        "unit: `output tokens per second per GPU`",
+        "*Unit: output tokens per second per GPU*",
+        "*Shows only the best configuration per GPU count based on throughput per GPU*",
+    ],
+)
+def test_page_that_contradicts_itself_is_refused(said: str) -> None:
+    """For a time the tables were those per GPU, below a sentence that still said the total."""
+    with pytest.raises(IngestError, match="two metrics"):
+        imported(TOTAL + TABLE + said)
+    assert imported(PER_GPU + TABLE + said).rows == 3
+
+
+def test_type_in_the_head_is_not_that_of_weights_stored_in_another() -> None:
+    """gpt-oss has one checkpoint, in MXFP4: an FP8 column is about its arithmetic."""
+    text = (PER_GPU + TABLE).replace("LLaMA v3.3 70B", "GPT-OSS 120B")
+    _, h100 = imported(text, known("gpt-oss-120b")).benchmarks
+    assert (h100.model.weight_dtype, h100.model.quantization_as_published) == (None, "FP8")
 
 
 def test_empty_cell_is_no_result() -> None:
@@ -144,6 +197,28 @@ def test_table_of_typed_rows_says_its_unit() -> None:
         imported(header + line.replace("FP4", ""))
     with pytest.raises(IngestError, match="no word on what the figures count"):
         imported(header + line.replace("output tokens/s/GPU", "tokens"))
+
+
+def test_options_and_requests_of_the_page_are_in_the_record() -> None:
+    """What the page says of its runs is no gap: it stands in the record, with the place."""
+    text = PER_GPU + TABLE + OPTIONS
+    b200, h100 = imported(text.replace("LLaMA v3.3 70B", "GPT-OSS 120B"), known("gpt-oss-120b")).benchmarks
+    assert b200.engine.arguments["kv_cache_config.dtype"] == "fp8 (Hopper: use auto)"
+    assert (b200.serving.kv_cache_dtype, h100.serving.kv_cache_dtype) == ("fp8", None)
+    assert (b200.serving.moe_backend, h100.serving.moe_backend) == ("CUTLASS", "TRITON")
+    assert [each.samples for each in b200.results] == [None, 1500]
+    assert not {"engine.arguments", "serving.cuda_graph_decode"} & {
+        each.field for each in b200.omitted_by_source
+    }
+    assert "serving.kv_cache_dtype" in {each.field for each in h100.omitted_by_source}
+    assert b200.setup_evidence[1].evidence.locator == "section 'Running the Benchmark', GPT-OSS"
+
+
+def test_model_without_options_of_its_own_has_a_gap() -> None:
+    """Options of one model are not taken for another's."""
+    (record, _) = imported(PER_GPU + TABLE + OPTIONS).benchmarks
+    assert record.engine.arguments == {}
+    assert "engine.arguments" in {each.field for each in record.omitted_by_source}
 
 
 def test_commit_and_one_page_are_asked_for() -> None:

@@ -6,6 +6,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Final
 
+from kbtool.analysis.limits import TITLES, broken
 from kbtool.analysis.parts import parts
 from kbtool.analysis.published import numbers_in
 from kbtool.lint.lookup import Lookup
@@ -13,7 +14,7 @@ from kbtool.lint.rule import Problem, rule
 from kbtool.schema import Accelerator, Benchmark, Interconnect, Model
 from kbtool.schema.common import Evidence, Figure
 from kbtool.schema.things import Attention, Experts
-from kbtool.vocab.units import unit_in_name
+from kbtool.vocab.units import format_number, unit_in_name
 
 _SENSOR_SLACK: Final = Decimal("1.05")
 """A sensor reads up to 5 % off, and a board overshoots its limit for moments."""
@@ -432,6 +433,39 @@ def links_not_the_device(record: Interconnect) -> Iterator[Problem]:
                 "check which figure is of one link, and the directions"
             )
             yield Problem(f"/bandwidth/{index}/gb_s/value", message)
+
+
+@rule("U216", "faster-than-the-hardware", draft="warning")
+def faster_than_the_hardware(record: Benchmark, refs: Lookup) -> Iterator[Problem]:
+    """Flag a speed above what memory bandwidth or compute of its accelerators allow.
+
+    The bound takes the datasheet's peaks and the least bytes and operations that a token can cost, with 5 % on top. A figure
+    beyond it has another unit, scope, count or edition than the record says, counts input tokens, or came from a cache; or the
+    record of the accelerator or of the model is wrong. The page of the record shows the bound with its inputs.
+
+    Bad:
+        results:
+          - {id: decode-prose-1, metric: tok_s_per_user, value: 9390, as_published: "9,390", repeats: 3,
+             at: {concurrency: 1, input_tok: 1024, output_tok: 512, prompt_class: prose, measuring_path: on_host},
+             evidence: [{source: sources/base-source, locator: Table 3}]}
+
+    Good:
+        results:
+          - {id: decode-prose-1, metric: tok_s_per_user, value: 93.9, as_published: "93.9", repeats: 3,
+             at: {concurrency: 1, input_tok: 1024, output_tok: 512, prompt_class: prose, measuring_path: on_host},
+             evidence: [{source: sources/base-source, locator: Table 3}]}
+    """
+    for index, result in enumerate(record.results):
+        if result.standing == "withdrawn":
+            continue
+        bound = broken(record, result, refs.get)
+        if bound is not None:
+            most = format_number(round(bound.bound.base_value, 1))
+            message = (
+                f"{result.value:f} tok/s is {bound.share:.0%} of what {TITLES[bound.code].lower()} allows ({most} tok/s: {bound.formula}):"
+                " check unit, scope, tokens counted, accelerators and cache"
+            )
+            yield Problem(f"/results/{index}/value", message)
 
 
 @rule("U211", "part-above-whole")

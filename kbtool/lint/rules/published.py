@@ -44,8 +44,8 @@ def value_not_as_published(record: Benchmark) -> Iterator[Problem]:
 
     Good:
         results:
-          - {id: decode-prose-1, metric: tok_s_per_user, value: 1093.9, as_published: "1,093.9 tok/s", repeats: 3,
-             at: {concurrency: 1, input_tok: 1024, output_tok: 512, prompt_class: prose, measuring_path: on_host},
+          - {id: decode-prose-1, metric: output_tok_s, value: 1093.9, as_published: "1,093.9 tok/s", repeats: 3,
+             at: {concurrency: 8, input_tok: 1024, output_tok: 512, prompt_class: prose, measuring_path: on_host},
              evidence: [{source: sources/base-source, locator: Table 3}]}
     """
     for index, result in enumerate(record.results):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from kbtool.analysis.completeness import is_listed
 from kbtool.analysis.consistency import (
@@ -13,9 +13,10 @@ from kbtool.analysis.consistency import (
     longest_acceptance,
 )
 from kbtool.analysis.published import agree
+from kbtool.analysis.settings import in_force
 from kbtool.lint.rule import Problem, rule
 from kbtool.schema import Benchmark
-from kbtool.schema.benchmark import Result, Speculation
+from kbtool.schema.benchmark import Speculation
 from kbtool.vocab.warnings import WarningCode
 
 _NEAR: Final = Decimal("0.02")
@@ -49,7 +50,7 @@ def acceptance_length_impossible(record: Benchmark) -> Iterator[Problem]:
         yield from _outside(length, longest_acceptance(speculation), "/speculation/acceptance_length")
     for index, result in enumerate(record.results):
         if result.metric == "acceptance_length" and result.value is not None:
-            longest = longest_acceptance(_as_in(speculation, result))
+            longest = longest_acceptance(in_force(record, result).speculation)
             yield from _outside(result.value, longest, f"/results/{index}/value")
 
 
@@ -201,7 +202,7 @@ def acceptance_on_random_tokens(record: Benchmark) -> Iterator[Problem]:
     for index, result in enumerate(record.results):
         if result.at.prompt_class not in _FILLER or result.metric not in _MADE_BY_DRAFTS:
             continue
-        if _as_in(record.speculation, result).method not in (None, "none"):
+        if in_force(record, result).speculation.method not in (None, "none"):
             message = f"drafts on {result.at.prompt_class}: the speed says nothing about text. Measure it on real prompts"
             yield Problem(f"/results/{index}/at/prompt_class", message)
 
@@ -266,7 +267,7 @@ def ratio_not_matching_length(record: Benchmark) -> Iterator[Problem]:
             if metric != "acceptance_ratio" or statistic not in lengths:
                 continue
             ratio, other = record.results[index], record.results[lengths[statistic]]
-            drafted = _as_in(record.speculation, ratio).draft_tok
+            drafted = in_force(record, ratio).speculation.draft_tok
             if drafted is None or ratio.value is None or other.value is None:
                 continue
             expected = acceptance_length_from_ratio(ratio.value, drafted)
@@ -327,23 +328,13 @@ def _acceptances(record: Benchmark) -> Iterator[tuple[str, Speculation, Decimal 
     for index, result in enumerate(record.results):
         if result.metric in ("acceptance_ratio", "acceptance_length"):
             is_ratio = result.metric == "acceptance_ratio"
-            speculation = _as_in(setup, result)
+            speculation = in_force(record, result).speculation
             yield (
                 f"/results/{index}/value",
                 speculation,
                 result.value if is_ratio else None,
                 None if is_ratio else result.value,
             )
-
-
-def _as_in(speculation: Speculation, result: Result) -> Speculation:
-    """Return the speculation that was in force in one result."""
-    changed: dict[str, Any] = {
-        each.field.removeprefix("speculation."): each.value
-        for each in result.with_
-        if each.field.startswith("speculation.")
-    }
-    return speculation.model_copy(update=changed) if changed else speculation
 
 
 @rule("S012", "synthetic-acceptance-unmarked")
