@@ -27,7 +27,18 @@ from kbtool.schema.things import Bandwidth
 from kbtool.vocab.metrics import METRICS
 from kbtool.vocab.units import format_number
 
-__all__ = ["HARD_SLACK", "TITLES", "Bound", "BoundCode", "Input", "NotChecked", "binding", "broken", "limits"]
+__all__ = [
+    "HARD_SLACK",
+    "TITLES",
+    "Bound",
+    "BoundCode",
+    "Find",
+    "Input",
+    "NotChecked",
+    "binding",
+    "broken",
+    "limits",
+]
 
 BoundCode = Literal["bandwidth", "compute", "all_reduce", "kv_capacity"]
 Find = Callable[[str], Record | None]

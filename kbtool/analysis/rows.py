@@ -9,6 +9,9 @@ from datetime import date
 from decimal import Decimal
 from typing import Final
 
+from kbtool.analysis.limits import Find, binding, limits
+from kbtool.analysis.normalise import Normalised, accelerators_serving, per_accelerator
+from kbtool.analysis.settings import in_force
 from kbtool.schema import Accelerator, Benchmark, Engine, Gotcha, Interconnect, Model, Record, Source
 from kbtool.schema.benchmark import Result
 from kbtool.schema.common import Figure
@@ -39,10 +42,14 @@ class Row:
 
 COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "benchmark": (
-        "ref", "result", "metric", "value", "low", "high", "unit", "statistic", "qualifier", "as_published",
-        "accelerator", "accelerator_count", "engine", "engine_version", "model", "tp", "instances", "concurrency",
-        "input_tok", "input_nominal", "output_tok", "prompt_class", "prefix_cache", "measuring_path", "with",
-        "repeats", "sessions", "samples", "warnings", "standing", "status", "confidence", "measured_by", "source", "updated", "title",
+        "ref", "result", "metric", "value", "low", "high", "unit", "scope", "tokens", "statistic", "qualifier", "as_published",
+        "per_accelerator", "accelerators_serving", "bound", "bound_share", "comparison_class",
+        "accelerator", "accelerator_count", "nodes", "power_limit_w", "engine", "engine_version", "engine_commit", "model",
+        "weight_dtype", "kv_cache_dtype", "tp", "pp", "dp", "ep", "instances", "prefill_accelerators", "decode_accelerators",
+        "speculation", "draft_tok", "concurrency", "request_rate_req_s", "input_tok", "input_nominal", "output_tok",
+        "prompt_class", "prefix_cache", "measuring_path", "with", "repeats", "sessions", "samples", "warnings", "standing",
+        "status", "confidence", "confidence_label", "measured_by", "measured_day", "year", "publisher", "interest", "group",
+        "source", "updated", "title",
     ),
     "accelerator": (
         "ref", "title", "vendor", "form", "memory_gb", "bandwidth_gb_s", "power_w", "status", "updated",
@@ -62,16 +69,26 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
 """Kind -> the columns of its rows, in reading order."""
 
 
-def rows_of(ref: str, record: Record, status: str) -> Iterator[Row]:
-    """Yield the rows of one record; `status` is the derived one.
+def rows_of(ref: str, record: Record, status: str, find: Find | None = None) -> Iterator[Row]:
+    """Yield the rows of one record.
+
+    Args:
+        ref: Its reference.
+        record: The record.
+        status: Its derived status.
+        find: Returns the record of a reference. Without it the publisher and the bound of a result stay empty.
 
     Raises:
         TypeError: the record is of a kind that has no rows.
     """
     if isinstance(record, Benchmark):
-        shared = _benchmark_cells(ref, record, status)
         for result in record.results:
-            yield Row(ref, result.id, shared | _result_cells(result))
+            setup = in_force(record, result)
+            yield Row(
+                ref,
+                result.id,
+                _benchmark_cells(ref, setup, status, find) | _result_cells(setup, result, find),
+            )
         return
     yield Row(ref, "", _head_cells(ref, record, status) | _kind_cells(record))
 
@@ -80,23 +97,54 @@ def _head_cells(ref: str, record: Record, status: str) -> dict[str, Cell]:
     return {"ref": ref, "title": record.title, "status": status, "updated": record.updated}
 
 
-def _benchmark_cells(ref: str, record: Benchmark, status: str) -> dict[str, Cell]:
+def _benchmark_cells(ref: str, record: Benchmark, status: str, find: Find | None) -> dict[str, Cell]:
+    system, engine, model, layout = record.system, record.engine, record.model, record.deployment
+    primary = find(record.primary_source) if find and record.primary_source else None
+    source = primary if isinstance(primary, Source) else None
+    day = record.measured.day
     return _head_cells(ref, record, status) | {
-        "accelerator": record.system.accelerator,
-        "accelerator_count": record.system.accelerator_count,
-        "engine": record.engine.engine,
-        "engine_version": record.engine.version,
-        "model": record.model.model,
-        "tp": record.deployment.tp,
-        "instances": record.deployment.instances,
+        "comparison_class": record.comparison_class,
+        "accelerator": system.accelerator,
+        "accelerator_count": system.accelerator_count,
+        "nodes": system.nodes,
+        "power_limit_w": system.power_limit_w,
+        "engine": engine.engine,
+        "engine_version": engine.version,
+        "engine_commit": engine.commit,
+        "model": model.model,
+        "weight_dtype": model.weight_dtype,
+        "kv_cache_dtype": record.serving.kv_cache_dtype,
+        "tp": layout.tp,
+        "pp": layout.pp,
+        "dp": layout.dp,
+        "ep": layout.ep,
+        "instances": layout.instances,
+        "prefill_accelerators": layout.prefill_accelerators,
+        "decode_accelerators": layout.decode_accelerators,
+        "speculation": record.speculation.method,
+        "draft_tok": record.speculation.draft_tok,
         "confidence": record.confidence.score if record.confidence else None,
+        "confidence_label": record.confidence.label if record.confidence else None,
         "measured_by": record.measured.by,
+        "measured_day": day,
+        "year": _year(day, source),
+        "publisher": source.publisher if source else None,
+        "interest": source.interest if source else None,
+        "group": source.group if source else None,
     }
 
 
-def _result_cells(result: Result) -> dict[str, Cell]:
+def _year(day: date | None, source: Source | None) -> int | None:
+    """Return the year of the measurement, else that of its publication; None where neither is known."""
+    known = day or (source.published if source else None)
+    return known.year if known else None
+
+
+def _result_cells(setup: Benchmark, result: Result, find: Find | None) -> dict[str, Cell]:
     known = METRICS.get(result.metric)
     at = result.at
+    shared = per_accelerator(setup, result)
+    bound = binding(limits(setup, result, find)) if find else None
     return {
         "result": result.id,
         "metric": result.metric,
@@ -104,10 +152,17 @@ def _result_cells(result: Result) -> dict[str, Cell]:
         "low": result.low,
         "high": result.high,
         "unit": known.unit if known else None,
+        "scope": known.scope if known else None,
+        "tokens": known.tokens if known else None,
         "statistic": result.statistic,
         "qualifier": result.qualifier,
         "as_published": result.as_published,
+        "per_accelerator": _rounded(shared.value.base_value) if isinstance(shared, Normalised) else None,
+        "accelerators_serving": accelerators_serving(setup, result),
+        "bound": bound.code if bound else None,
+        "bound_share": _rounded(bound.share) if bound else None,
         "concurrency": at.concurrency,
+        "request_rate_req_s": at.request_rate_req_s,
         "input_tok": at.input_tok,
         "input_nominal": at.input_nominal,
         "output_tok": at.output_tok,
@@ -122,6 +177,11 @@ def _result_cells(result: Result) -> dict[str, Cell]:
         "standing": result.standing,
         "source": result.evidence[0].source,
     }
+
+
+def _rounded(value: Decimal) -> Decimal:
+    """Return a computed value with five significant digits, which is more than any published figure has."""
+    return Decimal(f"{value:.5g}")
 
 
 def _figure(figure: Figure | None) -> Decimal | None:

@@ -136,7 +136,7 @@ def _matching_rows(root: object, kind: KindName, words: Sequence[str]) -> "list[
     for record in corpus.by_kind(kind.value):
         ref = corpus.ref_of(record)
         text = corpus.loaded(ref).data.decode()
-        rows = list(rows_of(ref, record, corpus.status(ref)))
+        rows = list(rows_of(ref, record, corpus.status(ref), corpus.get))
         if matches_words(text + " " + ref, words):
             narrowed = [row for row in rows if matches_words(" ".join(map(str, row.cells.values())), words)]
             found += narrowed or rows
@@ -205,7 +205,7 @@ def _shown(name: str, cell: "Cell") -> str:
     if cell is None:
         return ""
     if isinstance(cell, int | Decimal) and not isinstance(cell, bool):
-        return format_number(cell)
+        return str(cell) if name == "year" else format_number(cell)
     return terminal(str(cell)).removeprefix(FOLDER_OF.get(name, "\n"))
 
 
