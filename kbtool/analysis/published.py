@@ -74,6 +74,8 @@ def numbers_in(text: str) -> tuple[Printed, ...]:
         digits, exponent, own_unit = match.group("digits", "exponent", "unit")
         if own_unit or not _RANGE.fullmatch(text, match.end(), next_start):
             unit = own_unit or ""  # else: in `1.2-1.5 s` the first number has the unit of the second
+            if unit == "t" and text.startswith(("/s", " / s"), match.end()):
+                unit = "tok"  # llama-bench and many others print tokens per second so
         plain = re.sub(_SEPARATORS, "", digits)
         value = Decimal(f"{plain}e{exponent}" if exponent else plain)
         next_start = match.start("digits")

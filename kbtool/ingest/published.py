@@ -59,6 +59,14 @@ class Origin:
     url: str | None = None
     """Where the files are published, where that is not told by repository and commit."""
 
+    def reading(self) -> dict[str, Any]:
+        """Return the fields of a source record that say when the files were read, and that they were."""
+        return {
+            "updated": self.accessed,
+            "accessed": self.accessed,
+            "last_checked": {"day": self.accessed, "outcome": "stored_copy_read"},
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Refused:

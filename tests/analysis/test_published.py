@@ -19,6 +19,8 @@ from kbtool.analysis.published import (
     ("text", "value"),
     [
         ("93.9 tok/s", "93.9"),
+        ("93.9 t/s", "93.9"),
+        ("2 t", "2000"),
         ("6,853", "6853"),
         ("1,048,576", "1048576"),
         ("6\u202f853 tok/s", "6853"),
@@ -74,6 +76,11 @@ def test_states(text: str, value: str) -> None:
 def test_does_not_state(text: str, value: str) -> None:
     """Exchanged digits, a part of a number and a factor that no unit gives are other numbers."""
     assert not states(text, Decimal(value))
+
+
+def test_tokens_per_second_are_no_tera() -> None:
+    """`93.9 t/s` is 93.9 and nothing else."""
+    assert numbers_in("93.9 t/s")[0].readings("tok/s") == (Decimal("93.9"),)
 
 
 def test_the_usual_case_is_no_shortcut_to_another_number() -> None:

@@ -1,0 +1,192 @@
+"""One side of a comparison: a result with all that a comparison looks at, as plain texts.
+
+What is one side's own is decided here and once: settings in force, conditions as they are told, the figure per accelerator
+with its formula. `kbtool.analysis.compare` then holds two sides against one another, in Python and, by the same rules, in the
+browser (`site/assets/compare.js`), which is given these facts with the data file of each record.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, Final, NamedTuple, Self
+
+from kbtool.analysis.normalise import Normalised, accelerators_serving, scoped
+from kbtool.analysis.quantity import of_metric
+from kbtool.analysis.settings import in_force
+from kbtool.schema import Benchmark
+from kbtool.schema.benchmark import Result
+from kbtool.vocab.metrics import METRICS
+from kbtool.vocab.units import format_number
+from kbtool.vocab.warnings import WarningCode
+
+__all__ = ["CONDITIONS", "SETTINGS", "Side", "SideFacts"]
+
+
+class SideFacts(NamedTuple):
+    """What a comparison looks at in one result; texts are empty where nothing is stated."""
+
+    ref: str
+    """`benchmarks/<id>`."""
+    result: str
+    status: str
+    """Derived status of the record."""
+    standing: str
+    comparison_class: str
+    metric: str
+    model: str
+    statistic: str
+    decreed: bool
+    """Whether drafts were accepted by decree."""
+    told: Mapping[str, str]
+    """Condition (of `CONDITIONS`) -> its value; those that are not stated are left out."""
+    settings: Mapping[str, str]
+    """Setting (of `SETTINGS`) -> its value; those that are not stated are left out."""
+    accelerators: int | None
+    """Accelerators that serve."""
+    value: str
+    """The figure in its own scope, as a decimal in base units; empty for a range."""
+    per_accelerator: str
+    """The same per accelerator; empty where it cannot be given so."""
+    formula: str
+    """How it was brought there; empty where it is published so."""
+    why_not: str
+    """Why it cannot be given per accelerator; empty where it can."""
+
+    @property
+    def name(self) -> str:
+        """Reference with the result's anchor."""
+        return f"{self.ref}#{self.result}"
+
+    def plain(self) -> dict[str, Any]:
+        """Return the facts as JSON data."""
+        return self._asdict()
+
+    @classmethod
+    def of_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the facts of `plain()`."""
+        return cls(**plain)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One result with the record that it stands in."""
+
+    ref: str
+    """`benchmarks/<id>`."""
+    record: Benchmark
+    result: Result
+    status: str
+    """Derived status of the record."""
+
+    @cached_property
+    def setup(self) -> Benchmark:
+        """The record as it was set up for this result."""
+        return in_force(self.record, self.result)
+
+    @property
+    def name(self) -> str:
+        """Reference with the result's anchor."""
+        return f"{self.ref}#{self.result.id}"
+
+    @cached_property
+    def facts(self) -> SideFacts:
+        """What a comparison looks at."""
+        result, metric = self.result, METRICS.get(self.result.metric)
+        shared = scoped(self.setup, result, "accelerator")
+        brought = isinstance(shared, Normalised)
+        own = of_metric(metric, result.value).base_value if metric and result.value is not None else None
+        return SideFacts(
+            ref=self.ref,
+            result=result.id,
+            status=self.status,
+            standing=result.standing,
+            comparison_class=self.record.comparison_class or "",
+            metric=result.metric,
+            model=self.setup.model.model,
+            statistic=result.statistic or "",
+            decreed=WarningCode.SYNTHETIC_ACCEPTANCE in result.warnings,
+            told=_stated(CONDITIONS, self),
+            settings=_stated(SETTINGS, self),
+            accelerators=accelerators_serving(self.setup, result),
+            value="" if own is None else f"{own:f}",
+            per_accelerator=f"{shared.value.base_value:f}" if isinstance(shared, Normalised) else "",
+            formula=shared.formula if isinstance(shared, Normalised) else "",
+            why_not="" if brought else shared.reason,
+        )
+
+
+Reader = Callable[[Side], object]
+_COLD: Final = frozenset({"cold", "off"})
+
+
+def _cache(side: Side) -> str | None:
+    state = side.result.at.prefix_cache
+    return "cold" if state in _COLD else state
+
+
+def _changed(side: Side) -> str | None:
+    return ", ".join(f"{each.field} {each.value}" for each in side.result.with_) or None
+
+
+CONDITIONS: Final[Mapping[str, Reader]] = {
+    "concurrency": lambda side: side.result.at.concurrency,
+    "request_rate": lambda side: side.result.at.request_rate_req_s,
+    "input_tok": lambda side: side.result.at.input_tok,
+    "output_tok": lambda side: side.result.at.output_tok,
+    "prompt_class": lambda side: side.result.at.prompt_class,
+    "prefix_cache": _cache,
+    "interval": lambda side: side.result.at.interval,
+    "baseline": lambda side: side.result.at.baseline,
+    "slo": lambda side: side.result.at.slo or None,
+    "precision": lambda side: side.setup.model.weight_dtype,
+}
+"""Condition -> its value on one side; None where it is not stated."""
+SETTINGS: Final[Mapping[str, Reader]] = {
+    "Accelerator": lambda side: side.setup.system.accelerator,
+    "Accelerators": lambda side: accelerators_serving(side.setup, side.result),
+    "Power limit, W": lambda side: side.setup.system.power_limit_w,
+    "Engine": lambda side: side.setup.engine.engine,
+    "Engine version": lambda side: side.setup.engine.version,
+    "Instances": lambda side: side.setup.deployment.instances,
+    "Tensor parallelism": lambda side: side.setup.deployment.tp,
+    "Pipeline parallelism": lambda side: side.setup.deployment.pp,
+    "Data parallelism": lambda side: side.setup.deployment.dp,
+    "Expert parallelism": lambda side: side.setup.deployment.ep,
+    "Weights": lambda side: side.setup.model.weight_dtype or side.setup.model.quantization_as_published,
+    "KV cache": lambda side: side.setup.serving.kv_cache_dtype,
+    "Speculation": lambda side: side.setup.speculation.method,
+    "Draft tokens": lambda side: side.setup.speculation.draft_tok,
+    "Concurrency": lambda side: side.result.at.concurrency,
+    "Request rate, req/s": lambda side: side.result.at.request_rate_req_s,
+    "Input tokens": lambda side: side.result.at.input_tok,
+    "Output tokens": lambda side: side.result.at.output_tok,
+    "Prompts": lambda side: side.result.at.prompt_class,
+    "Prefix cache": lambda side: side.result.at.prefix_cache,
+    "Measured from": lambda side: side.result.at.measuring_path,
+    "Measured by": lambda side: side.record.measured.by,
+    "Changed settings": _changed,
+}
+"""What is compared, in the order in which a reader looks for it."""
+
+
+def _stated(readers: Mapping[str, Reader], side: Side) -> dict[str, str]:
+    return {name: _shown(value) for name, read in readers.items() if (value := read(side)) is not None}
+
+
+def _shown(value: object) -> str:
+    """Return a value as text; equal values have equal texts."""
+    if isinstance(value, Decimal):
+        return format_number(_shortest(value))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return format_number(value)
+    if isinstance(value, tuple):
+        return ", ".join(
+            " ".join(filter(None, (each.metric, each.statistic, f"{_shortest(each.limit):f}"))) for each in value
+        )
+    return str(value)
+
+
+def _shortest(value: Decimal) -> Decimal:
+    """Return a number without zeros at its end: 300.0 and 300 are one limit."""
+    return value.quantize(Decimal(1)) if value == value.to_integral() else value.normalize()
