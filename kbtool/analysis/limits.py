@@ -147,10 +147,11 @@ def _tried(
 ) -> Iterator[Bound | NotChecked]:
     if result.value is None or result.metric not in _BOUNDED:
         return
-    setup = in_force(record, result)
+    case = _Case(in_force(record, result), result, find)
     for code, bound in bounds.items():
+        case.inputs = []
         try:
-            found = bound(_Case(setup, result, find))
+            found = bound(case)
         except _Missing as missing:
             yield NotChecked(code, str(missing))
         else:
@@ -167,20 +168,21 @@ class _Case:
     def __init__(self, record: Benchmark, result: Result, find: Find) -> None:
         self.record, self.result, self.find = record, result, find
         self.inputs: list[Input] = []
+        """What the bound that is being worked out has taken so far."""
+        self._accelerator = find(record.system.accelerator)
+        self._model = find(record.model.model)
 
     @property
     def accelerator(self) -> Accelerator:
-        found = self.find(self.record.system.accelerator)
-        if not isinstance(found, Accelerator):
+        if not isinstance(self._accelerator, Accelerator):
             raise _Missing("the accelerator has no record")
-        return found
+        return self._accelerator
 
     @property
     def model(self) -> Model:
-        found = self.find(self.record.model.model)
-        if not isinstance(found, Model):
+        if not isinstance(self._model, Model):
             raise _Missing("the model has no record")
-        return found
+        return self._model
 
     def count(self) -> int:
         """Accelerators behind the figure: of one instance for one user, else all that serve; 1 for a share."""

@@ -11,9 +11,8 @@ are three bases that do not mix, because a published total of the two once passe
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from kbtool.vocab.metrics import Metric
@@ -53,13 +52,26 @@ _SCOPED: Final = frozenset({"tok/s", "req/s", "samples/s", "W"})
 """Units of rates, which belong to somebody; a time or a share is nobody's."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class Quantity:
-    """A number and what it measures, in bases: seconds, bytes, joules."""
+    """A number and what it measures, in bases: seconds, bytes, joules. It is never changed."""
 
-    base_value: Decimal
-    """In bases."""
-    powers: Powers
+    __slots__ = ("base_value", "powers")
+
+    def __init__(self, base_value: Decimal, powers: Powers) -> None:
+        """Take a number in bases, and the bases; `quantity` takes any unit."""
+        self.base_value: Final = base_value
+        self.powers: Final = powers
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are the same number of the same thing."""
+        return isinstance(other, Quantity) and (self.base_value, self.powers) == (
+            other.base_value,
+            other.powers,
+        )
+
+    def __hash__(self) -> int:
+        """Return a hash that equal quantities share."""
+        return hash((self.base_value, self.powers))
 
     def __add__(self, other: "Quantity") -> "Quantity":
         """Return the sum; both measure the same."""
@@ -85,10 +97,12 @@ class Quantity:
         Raises:
             ZeroDivisionError: The divisor is 0.
         """
-        divisor = other.base_value if isinstance(other, Quantity) else Decimal(other)
+        if isinstance(other, Quantity):
+            divisor, powers = other.base_value, _times(self.powers, other.powers, -1)
+        else:
+            divisor, powers = Decimal(other), self.powers
         if not divisor:
             raise ZeroDivisionError(f"{self} divided by 0")
-        powers = _times(self.powers, other.powers, -1) if isinstance(other, Quantity) else self.powers
         return Quantity(self.base_value / divisor, powers)
 
     def __lt__(self, other: "Quantity") -> bool:
@@ -177,6 +191,7 @@ def _symbol(symbol: str) -> tuple[Decimal, Powers]:
     return Decimal(factor), ((base, 1),) if base else ()
 
 
+@lru_cache(maxsize=1024)
 def _times(one: Powers, other: Powers, sign: int) -> Powers:
     found = dict(one)
     for base, power in other:

@@ -95,7 +95,8 @@ def secret(record: Record, view: FileView) -> Iterator[Problem]:
     text = (
         view.text if "\\" not in view.text else "\n".join([view.text, *(value for _, value in view.strings)])
     )
-    for title, found in _secrets(text):
+    lowered = view.lowered_text if text is view.text else text.lower()
+    for title, found in _secrets(text, lowered):
         if found not in seen:
             seen.add(found)
             at = next((pointer for pointer, value in view.strings if found in value), "")
@@ -106,7 +107,7 @@ def secret(record: Record, view: FileView) -> Iterator[Problem]:
             )
 
 
-def _secrets(text: str) -> Iterator[tuple[str, str]]:
+def _secrets(text: str, lowered: str) -> Iterator[tuple[str, str]]:
     """Yield what each secret in a text is, and the secret."""
     dense = " ".join([word for word in text.split() if len(word) >= _LONG and not word.islower()])
     for where, kinds in ((dense, _DENSE), (text, _OTHERS)) if dense else ((text, _OTHERS),):
@@ -117,7 +118,6 @@ def _secrets(text: str) -> Iterator[tuple[str, str]]:
                         (kind.title, found[found.lastindex or 0]) for found in kind.pattern.finditer(where)
                     )
                     break
-    lowered = text.lower()
     if any(name.search(lowered) for name in _NAMED):
         for found in _ASSIGNMENT.finditer(text):
             if _looks_random(found[1]):
