@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
+from kbtool.vocab.numbers import MAX_DECIMALS, MAX_DIGITS
+
 __all__ = [
     "Printed",
     "agree",
@@ -39,6 +41,8 @@ _TIME_IN_MS: Final = {
     "ms": Decimal(1), "s": Decimal(1000), "sec": Decimal(1000), "secs": Decimal(1000), "second": Decimal(1000),
     "seconds": Decimal(1000), "min": Decimal(60_000), "minutes": Decimal(60_000), "h": Decimal(3_600_000),
 }  # fmt: skip
+_LEAST_KEPT: Final = 3
+"""Decimals that a rounded figure keeps at least."""
 _HUNDREDTH: Final = Decimal("0.01")
 
 
@@ -88,7 +92,22 @@ def states(text: str, value: Decimal, unit: str = "") -> bool:
     if text.startswith(f"{value} {unit}"):
         return True  # the usual case, at a tenth of the cost
     size = abs(value)
-    return any(size in each.readings(unit) for each in numbers_in(text))
+    return any(_stands_for(size, reading) for each in numbers_in(text) for reading in each.readings(unit))
+
+
+def _stands_for(value: Decimal, printed: Decimal) -> bool:
+    """Return whether a value is a printed number, or that number rounded where a record cannot hold all of its digits.
+
+    A program that prints a float to its last bit (`100.69986490153724`) prints more than anybody measured.
+    """
+    if value == printed:
+        return True
+    digits = printed.as_tuple()
+    places = -int(digits.exponent)
+    if places <= MAX_DECIMALS and len(digits.digits) <= MAX_DIGITS:
+        return False
+    kept = -int(value.as_tuple().exponent)
+    return _LEAST_KEPT <= kept < places and round(printed, kept) == value
 
 
 def in_unit(text: str, value: Decimal, unit: str) -> tuple[str, Decimal] | None:
