@@ -6,6 +6,7 @@ Usage: python -m benchmarks
 from benchmarks import (
     accuracy,
     browser_bench,
+    explore_bench,
     lint_bench,
     runner_bench,
     runner_size,
@@ -13,7 +14,16 @@ from benchmarks import (
     site_bench,
 )
 
-PROGRAMS = (accuracy, lint_bench, site_bench, browser_bench, runner_bench, runner_statistics, runner_size)
+PROGRAMS = (
+    accuracy,
+    lint_bench,
+    site_bench,
+    browser_bench,
+    explore_bench,
+    runner_bench,
+    runner_statistics,
+    runner_size,
+)
 
 if __name__ == "__main__":
     for program in PROGRAMS:

@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, Page, Response, sync_playwright
 from benchmarks.site_bench import ROOT, generated
 from kbtool.site import Builder
 
-__all__ = ["first_result", "first_view"]
+__all__ = ["FLAGS", "chromium", "first_result", "first_view", "sent_bytes", "served"]
 
 FLAGS: Final = (
     "--no-sandbox",
@@ -98,7 +98,8 @@ def first_result(browser: Browser, address: str) -> tuple[float, int]:
         page.context.close()
 
 
-def _chromium() -> str:
+def chromium() -> str:
+    """Return the browser to run: what `CHROMIUM` names, else one that is installed."""
     given = os.environ.get("CHROMIUM")
     found = given or subprocess.check_output([ROOT / "scripts" / "ensure_chromium.sh", "--find"], text=True)
     return found.strip()
@@ -110,7 +111,7 @@ def main() -> None:
     with generated(records) as (root, out), sync_playwright() as playwright:
         Builder(root, out).build()
         record = next((out / "benchmarks").glob("ev-*.html")).relative_to(out).as_posix()
-        browser = playwright.chromium.launch(executable_path=_chromium(), args=list(FLAGS))
+        browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         with served(out) as address:
             view = first_view(browser, address + record)
             searches = [first_result(browser, address + record) for _ in range(LOADS)]

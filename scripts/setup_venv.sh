@@ -46,6 +46,6 @@ pip_install() { "$venv/bin/python" -m pip install --quiet --constraint constrain
 # The build backend goes in first, so that the constraints bind it too:
 # pip does not apply them inside an isolated build.
 pip_install pip hatchling
-pip_install --no-build-isolation --editable '.[site,runner,dev]'
+pip_install --no-build-isolation --editable '.[site,query,runner,dev]'
 "$venv/bin/python" -m pip check >/dev/null ||
     fail "the installed packages contradict each other: '$venv/bin/python -m pip check' says how"

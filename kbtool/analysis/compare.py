@@ -17,7 +17,17 @@ from typing import Any, Final, Literal, NamedTuple
 from kbtool.analysis.sides import CONDITIONS, SETTINGS, Side, SideFacts
 from kbtool.vocab.metrics import METRICS, Metric
 
-__all__ = ["Comparison", "Difference", "Side", "SideFacts", "Verdict", "compare", "held_against", "rules_as_data"]
+__all__ = [
+    "Comparison",
+    "Difference",
+    "Side",
+    "SideFacts",
+    "Verdict",
+    "compare",
+    "held_against",
+    "is_refused",
+    "rules_as_data",
+]
 
 Verdict = Literal["comparable", "with_reservations", "refused"]
 
@@ -30,17 +40,33 @@ _SCOPES: Final = {
     "request": "one request", "user": "one user", "accelerator": "one accelerator", "instance": "one instance",
     "system": "the whole system", "model": "the model",
 }  # fmt: skip
-_SHARED: Final = frozenset({"accelerator", "instance", "system"})
-"""Scopes that can be brought to one accelerator."""
-_FREE_LOAD: Final = frozenset({"output", "input", "input_and_output"})
-"""Throughput of tokens is often given at the load that suits each system best: its concurrency is listed, not refused."""
+_FAMILIES: Final = {
+    "input_tok_s": "input", "output_tok_s": "output", "output_tok_s_per_instance": "output", "tok_s_per_accelerator": "output",
+    "steady_output_tok_s": "steady output", "total_tok_s": "total", "total_tok_s_per_accelerator": "total",
+}  # fmt: skip
+"""Throughput of tokens: metrics of one family are one figure in several scopes, and can be brought to one accelerator.
+
+It is often given at the load that suits each system best: its concurrency is listed, not refused.
+"""
 _NAMES: Final = {
     "concurrency": "concurrency", "request_rate": "request rate", "input_tok": "input length", "output_tok": "output length",
     "prompt_class": "prompt class", "prefix_cache": "cache state", "interval": "interval", "baseline": "baseline",
-    "slo": "set of limits", "precision": "precision of the weights",
+    "slo": "set of limits", "precision": "precision of the weights", "expert_precision": "precision of the experts",
+    "part": "part of the system",
 }  # fmt: skip
-_ALWAYS: Final = frozenset({"precision"})
+_ALWAYS: Final = ("precision",)
+_WHERE_STATED: Final = ("expert_precision", "part", "prefix_cache", "request_rate")
+"""Conditions that refuse where both sides state them; silence on them is no reservation."""
+_MORE: Final = {
+    "tok_s_per_user": ("input_tok",), "decode_tok_s_per_user": ("input_tok",),
+}  # fmt: skip
+"""Conditions of a comparison beyond those without which a record is incomplete: decoding slows down with the context."""
+_GENERIC: Final = ("fp4", "fp6", "fp8", "int4")
+"""Data types whose encoding is not stated: `fp4` may be `mxfp4`."""
+_CENTRES: Final = ("mean", "median", "p50")
+"""Statistics that a single run is a small sample of."""
 _LENGTHS: Final = frozenset({"input_tok", "output_tok"})
+_LOADS: Final = ("concurrency", "request_rate")
 
 
 class Difference(NamedTuple):
@@ -105,28 +131,32 @@ def held_against(one: SideFacts, other: SideFacts) -> Comparison:
     ratio = values[0] / values[1] if values[1] else None
     reservations = tuple(_reservations(one, other))
     verdict: Verdict = "with_reservations" if reservations else "comparable"
-    return Comparison(
-        verdict, (), reservations, differences, ratio, _basis(one, other) if shared else ""
-    )
+    return Comparison(verdict, (), reservations, differences, ratio, _basis(one, other) if shared else "")
+
+
+def is_refused(one: SideFacts, other: SideFacts) -> bool:
+    """Return whether `held_against` refuses, without working out what differs."""
+    return any(True for _ in _refusals(one, other)) or bool(_brought_together(one, other))
 
 
 def rules_as_data() -> dict[str, Any]:
     """Return the words and tables of these rules as JSON data, for the same rules in the browser."""
     return {
-        "always": sorted(_ALWAYS),
+        "centres": list(_CENTRES),
         "conditions": list(CONDITIONS),
-        "free_load": sorted(_FREE_LOAD),
+        "families": _FAMILIES,
+        "generic": list(_GENERIC),
         "length_slack_percent": _LENGTH_SLACK_PERCENT,
         "lengths": sorted(_LENGTHS),
         "metrics": {
-            each.id: [each.title, each.unit, each.scope, each.tokens, list(each.conditions), each.direction]
+            each.id: [each.title, each.unit, each.scope, each.tokens, list(_asked(each)), each.direction]
             for each in METRICS.values()
         },
         "names": _NAMES,
         "scopes": _SCOPES,
         "settings": list(SETTINGS),
-        "shared": sorted(_SHARED),
         "tokens": _TOKENS,
+        "where_stated": list(_WHERE_STATED),
     }
 
 
@@ -174,7 +204,7 @@ def _other_metric(one: Metric, other: Metric) -> str:
         return f"another count of tokens: {_TOKENS[one.tokens]} against {_TOKENS[other.tokens]}"
     if one.unit != other.unit:
         return f"another metric: {one.title} ({one.unit}) against {other.title} ({other.unit})"
-    if {one.scope, other.scope} <= _SHARED and one.scope != other.scope:
+    if one.id in _FAMILIES and _FAMILIES[one.id] == _FAMILIES.get(other.id):
         return ""
     if one.scope != other.scope:
         return f"another scope: {_SCOPES[one.scope]} against {_SCOPES[other.scope]}"
@@ -183,29 +213,39 @@ def _other_metric(one: Metric, other: Metric) -> str:
 
 def _of_conditions(one: SideFacts, other: SideFacts) -> Iterator[str]:
     metric = METRICS[one.metric]
-    if one.statistic and other.statistic and _kind_of(one.statistic) != _kind_of(other.statistic):
+    if one.statistic and other.statistic and not _one_kind(one.statistic, other.statistic):
         yield f"another statistic: {one.statistic} against {other.statistic}"
-    conditions = {*metric.conditions, *METRICS[other.metric].conditions, *_ALWAYS}
+    conditions = {*_asked(metric), *_asked(METRICS[other.metric]), *_WHERE_STATED}
     for name in CONDITIONS:
         a, b = one.told.get(name), other.told.get(name)
         if name not in conditions or a is None or b is None or _equal(name, a, b):
             continue
-        if name == "concurrency" and metric.tokens in _FREE_LOAD and metric.scope != "user":
+        if name in _LOADS and one.metric in _FAMILIES:
             continue
         yield f"another {_NAMES[name]}: {a} against {b}"
     if one.decreed != other.decreed:
         yield f"drafts of {(one if one.decreed else other).name} were accepted by decree"
 
 
-def _kind_of(statistic: str) -> str:
-    """Return what a statistic tells of: a single run is a small sample of what a mean tells."""
-    return "mean" if statistic == "single" else statistic
+def _asked(metric: Metric) -> tuple[str, ...]:
+    """Return the conditions that figures of a metric have to agree in."""
+    return (*metric.conditions, *_MORE.get(metric.id, ()), *_ALWAYS)
+
+
+def _one_kind(one: str, other: str) -> bool:
+    """Return whether two statistics tell of the same: the median is the 50th percentile, a single run a small sample."""
+    pair = {"p50" if each == "median" else each for each in (one, other)}
+    return len(pair) == 1 or ("single" in pair and pair <= {"single", *_CENTRES})
 
 
 def _equal(name: str, one: str, other: str) -> bool:
     if name in _LENGTHS:
         a, b = int(one.replace(",", "")), int(other.replace(",", ""))
         return 100 * abs(a - b) <= _LENGTH_SLACK_PERCENT * max(a, b)
+    if name in {"precision", "expert_precision"}:
+        return one == other or any(
+            (one == each and each in other) or (other == each and each in one) for each in _GENERIC
+        )
     return one == other
 
 
@@ -222,10 +262,9 @@ def _brought_together(one: SideFacts, other: SideFacts) -> tuple[str, ...]:
 
 def _per_accelerator(one: SideFacts, other: SideFacts) -> bool:
     """Return whether two figures are held against one another per accelerator rather than in their own scope."""
-    metrics = (METRICS[one.metric], METRICS[other.metric])
-    if metrics[0].scope != metrics[1].scope:
+    if one.metric != other.metric:
         return True
-    if metrics[0].scope != "system" or metrics[0].tokens == "none":
+    if METRICS[one.metric].scope != "system" or one.metric not in _FAMILIES:
         return False
     counts = (one.accelerators, other.accelerators)
     return None not in counts and counts[0] != counts[1]
@@ -241,11 +280,11 @@ def _basis(one: SideFacts, other: SideFacts) -> str:
 
 
 def _reservations(one: SideFacts, other: SideFacts) -> Iterator[str]:
-    conditions: set[str] = {*METRICS[one.metric].conditions, *METRICS[other.metric].conditions}
+    conditions: set[str] = {*_asked(METRICS[one.metric]), *_asked(METRICS[other.metric])}
     if "concurrency" in conditions and "request_rate" in one.told and "request_rate" in other.told:
         conditions = conditions - {"concurrency"} | {"request_rate"}
     for name in CONDITIONS:
-        if name not in conditions | _ALWAYS:
+        if name not in conditions:
             continue
         silent = [side.name for side in (one, other) if name not in side.told]
         if len(silent) == 2:
@@ -254,7 +293,7 @@ def _reservations(one: SideFacts, other: SideFacts) -> Iterator[str]:
             yield f"{silent[0]} does not state the {_NAMES[name]}"
     if bool(one.statistic) != bool(other.statistic):
         yield "one of the two does not say which statistic it is"
-    elif one.statistic != other.statistic:
+    elif (one.statistic == "single") != (other.statistic == "single"):
         yield "one of the two is a single run"
     for side in (one, other):
         if side.status == "disputed" or side.standing == "disputed":

@@ -30,6 +30,7 @@ __all__ = [
     "Factor",
     "assess",
     "label_of",
+    "would_raise",
 ]
 
 Label = Literal["low", "medium", "high"]
@@ -109,6 +110,21 @@ def assess(record: Benchmark, interest: Interest | None = None) -> Assessment:
     points = min(100, max(0, sum(each.points for each in holding)))
     score = Decimal(points).scaleb(-2).quantize(Decimal("0.01"))
     return Assessment(score, label_of(score), holding)
+
+
+def would_raise(assessment: Assessment) -> tuple[Factor, ...]:
+    """Return what would raise a score: what adds to it and does not hold, and what lowers it and holds.
+
+    Whoever measured stays who they are: the start of a score is left out.
+    """
+    holding = set(assessment.codes)
+    return tuple(
+        [
+            each
+            for each in FACTORS
+            if not each.code.startswith("base-") and (each.points > 0) != (each.code in holding)
+        ]
+    )
 
 
 def label_of(score: Decimal) -> Label:

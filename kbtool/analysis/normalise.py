@@ -16,9 +16,18 @@ from kbtool.schema import Benchmark
 from kbtool.schema.benchmark import Result
 from kbtool.vocab.metrics import METRICS, Metric, Scope
 
-__all__ = ["Normalised", "NotNormalised", "accelerators_serving", "per_accelerator", "scoped"]
+__all__ = [
+    "Normalised",
+    "NotNormalised",
+    "accelerators_serving",
+    "is_of_one_pool",
+    "per_accelerator",
+    "scoped",
+]
 
 _SCOPES: Final = frozenset({"accelerator", "instance", "system"})
+_SHARED_OUT: Final = frozenset({"tok/s", "req/s", "samples/s"})
+"""Units of what each accelerator adds its part to; an error ratio or the power of a host is no such thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +63,15 @@ def accelerators_serving(record: Benchmark, result: Result) -> int | None:
     return record.system.accelerator_count
 
 
+def is_of_one_pool(record: Benchmark, result: Result) -> bool:
+    """Return whether a result is of the accelerators that prefill, or of those that decode, of a disaggregated system.
+
+    A decode pool alone is faster per accelerator than the system that needs a prefill pool beside it.
+    """
+    pools = (record.deployment.prefill_accelerators, record.deployment.decode_accelerators)
+    return result.at.accelerators is not None and result.at.accelerators in pools
+
+
 def per_accelerator(record: Benchmark, result: Result) -> Normalised | NotNormalised:
     """Return a rate per accelerator.
 
@@ -74,13 +92,18 @@ def scoped(record: Benchmark, result: Result, scope: Scope) -> Normalised | NotN
     if metric is None or result.value is None:
         return NotNormalised("it has no single value of a known metric")
     value = of_metric(metric, result.value)
+    if scope == "accelerator" and is_of_one_pool(record, result):
+        return NotNormalised(
+            "it is of one pool of a disaggregated system, and the other has its share in each token"
+        )
     if metric.scope == scope:
         return Normalised(value, scope, "", None)
-    if metric.scope in _SCOPES and scope == "accelerator":
-        return _shared(record, result, metric, value)
-    if metric.scope in _SCOPES and scope == "system":
-        return _summed(record, result, metric, value)
-    return NotNormalised(f"a figure per {metric.scope} is not made into one per {scope}")
+    if metric.unit not in _SHARED_OUT or metric.scope not in _SCOPES:
+        return NotNormalised(f"{metric.title} per {metric.scope} is not shared out over accelerators")
+    found = {"accelerator": _shared, "system": _summed}.get(scope)
+    if found is None:
+        return NotNormalised(f"a figure per {metric.scope} is not made into one per {scope}")
+    return found(record, result, metric, value)
 
 
 def _shared(record: Benchmark, result: Result, metric: Metric, value: Quantity) -> Normalised | NotNormalised:

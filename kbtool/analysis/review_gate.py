@@ -10,8 +10,9 @@ from hashlib import sha256
 from typing import Literal
 
 from kbtool.analysis.completeness import completeness, missing
+from kbtool.analysis.confidence import Factor, label_of, would_raise
 from kbtool.analysis.confidence import assess as assess_confidence
-from kbtool.analysis.confidence import label_of
+from kbtool.analysis.limits import TITLES, NotChecked, limits
 from kbtool.findings import Finding
 from kbtool.schema import Benchmark, Record, Review, Source
 from kbtool.schema.benchmark import Result
@@ -58,7 +59,7 @@ def assess(corpus: Corpus, ref: str, findings: Iterable[Finding] = ()) -> tuple[
     digest = sha256(corpus.loaded(ref).data).hexdigest()
     sections = [Section("Status", (f"{state.status}{': the review is stale' if state.stale else ''}",))]
     if isinstance(record, Benchmark):
-        sections += [_confidence(corpus, record), _disclosure(record)]
+        sections += [_confidence(corpus, record), *_limits(corpus, record), _disclosure(record)]
     for level in _levels_above(state.status):
         lines = tuple(each.message for each in lacks(record, digest, state.review, level))
         sections.append(Section(f"Missing for {level}", lines or ("nothing",)))
@@ -95,6 +96,10 @@ def _confidence(corpus: Corpus, record: Benchmark) -> Section:
     rubric = assess_confidence(record, source.interest if isinstance(source, Source) else None)
     lines = [f"the rubric gives {rubric.score}, {rubric.label}:"]
     lines += [f"  {each.points:+d} {each.code}: {each.reason}" for each in rubric.factors]
+    raising = would_raise(rubric)
+    if raising:
+        lines.append("what would raise it:")
+        lines += [f"  {abs(each.points):+d} {_wanted(each)}" for each in raising]
     if record.confidence is not None:
         stated = record.confidence
         lines.insert(0, f"stated {stated.score}, {stated.label}")
@@ -103,6 +108,27 @@ def _confidence(corpus: Corpus, record: Benchmark) -> Section:
         if label_of(stated.score) != stated.label:
             lines.append(f"the label of {stated.score} is {label_of(stated.score)}, not {stated.label}")
     return Section("Confidence", tuple(lines))
+
+
+def _wanted(factor: Factor) -> str:
+    return f"{'' if factor.points > 0 else 'without '}{factor.code}: {factor.reason}"
+
+
+def _limits(corpus: Corpus, record: Benchmark) -> Iterator[Section]:
+    """Yield how near the headline is to what its hardware allows, and what keeps it from being held against that."""
+    headline = next((each for each in record.results if each.id == record.headline), None)
+    found = limits(record, headline, corpus.get) if headline else ()
+    lines = []
+    for each in found:
+        title = TITLES[each.code].lower()
+        if isinstance(each, NotChecked):
+            lines.append(f"{title}: not checked because {each.reason}")
+        else:
+            kind = "hard" if each.hard else "soft"
+            impossible = ", beyond what the hardware can do" if each.broken else ""
+            lines.append(f"{title}: {each.share * 100:.1f} % of a {kind} bound{impossible}")
+    if lines:
+        yield Section("Limits of the headline", tuple(lines))
 
 
 def _disclosure(record: Benchmark) -> Section:

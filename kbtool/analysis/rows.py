@@ -61,7 +61,7 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
         "status", "updated",
     ),
     "source": (
-        "ref", "title", "source_kind", "publisher", "author", "interest", "published", "accessed", "group",
+        "ref", "title", "source_kind", "publisher", "author", "interest", "published", "accessed", "group", "url", "archive_url",
         "status", "updated",
     ),
     "gotcha": ("ref", "title", "trap_class", "engines", "status", "updated"),
@@ -220,6 +220,8 @@ def _kind_cells(record: Record) -> dict[str, Cell]:
                 "published": record.published,
                 "accessed": record.accessed,
                 "group": record.group,
+                "url": record.url,
+                "archive_url": record.archive_url,
             }
         case Gotcha():
             engines = ", ".join(each.engine for each in record.affected if each.engine)

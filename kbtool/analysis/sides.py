@@ -5,22 +5,22 @@ with its formula. `kbtool.analysis.compare` then holds two sides against one ano
 browser (`site/assets/compare.js`), which is given these facts with the data file of each record.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Self
 
-from kbtool.analysis.normalise import Normalised, accelerators_serving, scoped
+from kbtool.analysis.normalise import Normalised, accelerators_serving, is_of_one_pool, scoped
 from kbtool.analysis.quantity import of_metric
 from kbtool.analysis.settings import in_force
 from kbtool.schema import Benchmark
 from kbtool.schema.benchmark import Result
 from kbtool.vocab.metrics import METRICS
-from kbtool.vocab.units import format_number
+from kbtool.vocab.units import figure_text, format_number
 from kbtool.vocab.warnings import WarningCode
 
-__all__ = ["CONDITIONS", "SETTINGS", "Side", "SideFacts"]
+__all__ = ["CONDITIONS", "SETTINGS", "Side", "SideFacts", "packed"]
 
 
 class SideFacts(NamedTuple):
@@ -40,6 +40,8 @@ class SideFacts(NamedTuple):
     """Whether drafts were accepted by decree."""
     told: Mapping[str, str]
     """Condition (of `CONDITIONS`) -> its value; those that are not stated are left out."""
+    figure: str
+    """The figure as it is shown, with sign and unit; as published where it is a range."""
     settings: Mapping[str, str]
     """Setting (of `SETTINGS`) -> its value; those that are not stated are left out."""
     accelerators: int | None
@@ -94,7 +96,6 @@ class Side:
         """What a comparison looks at."""
         result, metric = self.result, METRICS.get(self.result.metric)
         shared = scoped(self.setup, result, "accelerator")
-        brought = isinstance(shared, Normalised)
         own = of_metric(metric, result.value).base_value if metric and result.value is not None else None
         return SideFacts(
             ref=self.ref,
@@ -107,13 +108,45 @@ class Side:
             statistic=result.statistic or "",
             decreed=WarningCode.SYNTHETIC_ACCEPTANCE in result.warnings,
             told=_stated(CONDITIONS, self),
+            figure=result.as_published
+            if result.value is None
+            else figure_text(result.value, metric.unit if metric else "", result.qualifier),
             settings=_stated(SETTINGS, self),
             accelerators=accelerators_serving(self.setup, result),
             value="" if own is None else f"{own:f}",
             per_accelerator=f"{shared.value.base_value:f}" if isinstance(shared, Normalised) else "",
             formula=shared.formula if isinstance(shared, Normalised) else "",
-            why_not="" if brought else shared.reason,
+            why_not="" if isinstance(shared, Normalised) else shared.reason,
         )
+
+
+def packed(sides: Sequence[SideFacts]) -> dict[str, Any]:
+    """Return the sides of one record as JSON data in which what all of them share stands once.
+
+    `all` holds what is shared, `each` what is not, in the order of the results; of `told` and `settings` name by name.
+    """
+    plain = [each.plain() for each in sides]
+    shared: dict[str, Any] = _shared([{**each, **dict.fromkeys(_BY_NAME)} for each in plain])
+    for name in _BY_NAME:
+        shared[name] = _shared([each[name] for each in plain])
+    return {"all": shared, "each": [_beyond(each, shared) for each in plain]}
+
+
+_BY_NAME: Final = ("told", "settings")
+
+
+def _shared(dicts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    first, *rest = dicts
+    return {key: value for key, value in first.items() if all(each.get(key) == value for each in rest)}
+
+
+def _beyond(plain: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
+    own = {key: value for key, value in plain.items() if key not in shared}
+    for name in _BY_NAME:
+        more = {key: value for key, value in plain[name].items() if key not in shared[name]}
+        if more:
+            own[name] = more
+    return own
 
 
 Reader = Callable[[Side], object]
@@ -121,8 +154,15 @@ _COLD: Final = frozenset({"cold", "off"})
 
 
 def _cache(side: Side) -> str | None:
+    """Return the state of the cache; one that nobody proved is as one that is not stated."""
     state = side.result.at.prefix_cache
-    return "cold" if state in _COLD else state
+    return "cold" if state in _COLD else None if state == "unproven" else state
+
+
+def _part(side: Side) -> str:
+    return (
+        "one pool of a disaggregated system" if is_of_one_pool(side.setup, side.result) else "all that serve"
+    )
 
 
 def _changed(side: Side) -> str | None:
@@ -140,6 +180,8 @@ CONDITIONS: Final[Mapping[str, Reader]] = {
     "baseline": lambda side: side.result.at.baseline,
     "slo": lambda side: side.result.at.slo or None,
     "precision": lambda side: side.setup.model.weight_dtype,
+    "expert_precision": lambda side: side.setup.model.expert_dtype,
+    "part": _part,
 }
 """Condition -> its value on one side; None where it is not stated."""
 SETTINGS: Final[Mapping[str, Reader]] = {
@@ -154,6 +196,7 @@ SETTINGS: Final[Mapping[str, Reader]] = {
     "Data parallelism": lambda side: side.setup.deployment.dp,
     "Expert parallelism": lambda side: side.setup.deployment.ep,
     "Weights": lambda side: side.setup.model.weight_dtype or side.setup.model.quantization_as_published,
+    "Experts": lambda side: side.setup.model.expert_dtype,
     "KV cache": lambda side: side.setup.serving.kv_cache_dtype,
     "Speculation": lambda side: side.setup.speculation.method,
     "Draft tokens": lambda side: side.setup.speculation.draft_tok,
@@ -182,7 +225,8 @@ def _shown(value: object) -> str:
         return format_number(value)
     if isinstance(value, tuple):
         return ", ".join(
-            " ".join(filter(None, (each.metric, each.statistic, f"{_shortest(each.limit):f}"))) for each in value
+            " ".join(filter(None, (each.metric, each.statistic, f"{_shortest(each.limit):f}")))
+            for each in value
         )
     return str(value)
 

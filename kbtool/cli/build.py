@@ -11,7 +11,7 @@ from kbtool.cli.console import find_root, progress, say
 from kbtool.cli.options import RootOption
 from kbtool.errors import UsageError
 
-__all__ = ["build", "serve"]
+__all__ = ["build", "serve", "site_package"]
 
 OutOption = Annotated[
     Path | None,
@@ -36,7 +36,7 @@ def build(
     """
     from kbtool import lint
 
-    site = _site()
+    site = site_package()
     project = find_root(root)
     folder = (out or project / "build" / "site").resolve()
     with progress("Checking records") as advance:
@@ -60,12 +60,12 @@ def serve(
     root: RootOption = None,
 ) -> None:
     """Build the site, serve it on this machine, and reload pages when a record changes. Stop with Ctrl-C."""
-    site = _site()
+    site = site_package()
     project = find_root(root)
     site.serve(project, (out or project / "build" / "serve").resolve(), host=host, port=port, say=say)
 
 
-def _site() -> ModuleType:
+def site_package() -> ModuleType:
     """Return the site package, with all that its extra brings there.
 
     Raises:

@@ -2,7 +2,7 @@
 
 import typer
 
-from kbtool.cli import build, compare, explain, find, fmt, import_, lint, new, schema, show, stats, why
+from kbtool.cli import build, compare, explain, find, fmt, import_, lint, new, query, schema, show, stats, why
 from kbtool.cli.bench.app import app as bench
 
 __all__ = ["register"]
@@ -21,6 +21,7 @@ def register(app: typer.Typer) -> None:
     app.command("show", rich_help_panel=READING)(show.show)
     app.command("find", rich_help_panel=READING)(find.find)
     app.command("compare", rich_help_panel=READING)(compare.compare)
+    app.command("query", rich_help_panel=READING)(query.query)
     app.command("stats", rich_help_panel=READING)(stats.stats)
     app.command("new", rich_help_panel=MAKING)(new.new)
     app.command("import", rich_help_panel=MAKING)(import_.import_set)

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from kbtool.schema.base import ExactText, IsoDate, Line, Number, Seq, Slug, StrictModel, need, opt, seq
+from kbtool.schema.base import Count, ExactText, IsoDate, Line, Number, Seq, Slug, StrictModel, need, opt, seq
 from kbtool.schema.common import Evidence, Fact, Figure, Record
 from kbtool.schema.refs import InterconnectRef
 from kbtool.vocab.terms import Dtype, Sparsity
@@ -81,6 +81,9 @@ class Price(StrictModel):
     amount: Number = need("Amount in the currency.")
     currency: Literal["USD", "EUR", "CNY", "GBP", "JPY"] = need("Currency.")
     per: Literal["unit", "hour", "system"] = need("What the amount buys.")
+    accelerators: Count | None = opt(
+        "Accelerators that the amount pays for; null where the source does not say, and then no cost is computed."
+    )
     basis: Literal["list", "street", "launch", "cloud_on_demand", "cloud_reserved", "unstated"] = need(
         "What kind of price."
     )

@@ -16,19 +16,21 @@ from pathlib import Path
 from typing import Final
 
 from kbtool.findings import Finding
-from kbtool.site.library import CardCache, Files, Library, read_files
+from kbtool.site.library import CardCache, Files, Library, RowCache, read_files
 from kbtool.site.output import Folder, Target
 from kbtool.site.products import key_of, ready
 from kbtool.site.shell import Shell, build_shell
 from kbtool.site.state import State, state_path
-from kbtool.site.static_files import static_products
+from kbtool.site.static_files import read_citation, static_products
 
-__all__ = ["BuildReport", "Builder", "Progress", "build"]
+__all__ = ["BuildReport", "Builder", "Progress", "build", "fingerprint"]
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is to do."""
 
-_LIBRARIES: Final = ("jinja2", "markdown-it-py", "markupsafe", "nh3", "pydantic", "pyyaml")
+_LIBRARIES: Final = (
+    "arro3-core", "arro3-io", "jinja2", "markdown-it-py", "markupsafe", "nh3", "pydantic", "pyyaml",
+)  # fmt: skip
 _SHELL: Final = ("mkdocs", "mkdocs-material", "pymdown-extensions", "watchfiles")
 """Libraries that make or watch hand-written pages, whose output is hashed instead."""
 _REPOSITORY: Final = re.compile(r"^repo_url:[ ]*[\"']?(https://[^\s\"']+?)/?[\"']?[ ]*$", re.MULTILINE)
@@ -91,6 +93,8 @@ class Builder:
         self._out = out.resolve()
         self._site_url = site_url
         self._cards: CardCache | None = None
+        self._rows: RowCache | None = None
+        self._analyses: RowCache | None = None
         self.shell: Shell | None = None
         """The shell of the last build."""
 
@@ -109,17 +113,18 @@ class Builder:
             pages_ready: Called with the paths that changed when all pages are there and search is not yet.
         """
         started = time.perf_counter()
-        with State.open(state_path(self._root), tool=_tool(), out=self._out) as state:
+        with State.open(state_path(self._root), tool=fingerprint(), out=self._out) as state:
             work = self._root / "build" / "shell"
             shell = self.shell = build_shell(self._root, work, site_url=self._site_url)
             files, edit_base = read_files(self._root), _edit_base(self._root)
             target = Target(Folder(self._out), state.written())
-            inputs = _inputs(files, shell, findings, edit_base)
+            inputs = _inputs(files, shell, findings, edit_base, read_citation(self._root))
             broken: tuple[Finding, ...] = ()
             if state.fact("inputs") != inputs or not target.keep_all():
                 if self._cards is None:
-                    self._cards = CardCache(state.cards())
-                library = Library(self._root, files, self._cards)
+                    self._cards, self._rows = CardCache(state.cards()), RowCache(state.rows())
+                    self._analyses = RowCache(state.analyses())
+                library = Library(self._root, files, self._cards, self._rows, self._analyses)
                 job = _Job(
                     library, shell, target, _by_path(findings), edit_base, _Steps(progress, len(files.found))
                 )
@@ -144,8 +149,14 @@ class Builder:
 
     def _remember(self, state: State, files: Files, library: Library, target: Target) -> None:
         assert self._cards is not None
+        assert self._rows is not None
         state.set_cards(self._cards.new, {each.file.relative for each in files.found})
         self._cards.new.clear()
+        state.set_rows(self._rows.new, library.cards)
+        self._rows.new.clear()
+        assert self._analyses is not None
+        state.set_analyses(self._analyses.new, library.cards)
+        self._analyses.new.clear()
         state.set_written(*target.changes())
         state.set_fact("records", str(len(library.cards)))
 
@@ -181,13 +192,17 @@ class _Job:
         # Rules are a heavy import, and a build with nothing to do needs none of them.
         from kbtool.site.overview_pages import OverviewPages
         from kbtool.site.record_pages import RecordPages
+        from kbtool.site.record_rows import RecordRows
 
         library = self.library
         library.read(self.steps.step)
-        pages = RecordPages(library, self.shell, self.edit_base, self.findings)
+        pages, rows = RecordPages(library, self.shell, self.edit_base, self.findings), RecordRows(library)
+        pages.analysed.make()
         for ref in library.cards:
             for product in pages.products(ref):
                 self.target.bring(product)
+            # Here, because the record is at hand where its page was made.
+            rows.ensure(ref)
             library.forget(ref)
             self.steps.step()
         for product in OverviewPages(library, self.shell).products():
@@ -196,19 +211,33 @@ class _Job:
             self.target.bring(product)
 
     def make_search(self) -> None:
-        """Make the search index, remove what vanished, and write the manifest."""
+        """Make the analysis, the explorer, the data files and the search index, remove what vanished, and write the manifest."""
         from kbtool.lint.pages import rule_pages
+        from kbtool.site.analysed import Analysed
+        from kbtool.site.analysis_pages import AnalysisPages
+        from kbtool.site.data.products import bring_data
+        from kbtool.site.explore import ExplorePages
         from kbtool.site.search_docs import search_files
+        from kbtool.site.table import ResultTable
 
+        # All are of all records: a reader of one page waits for none of them.
+        for product in AnalysisPages(self.library, self.shell, Analysed(self.library)).products():
+            self.target.bring(product)
+        results = ResultTable(self.library)
+        for product in ExplorePages(results, self.shell).products():
+            self.target.bring(product)
+        bring_data(results, self.shell, self.target)
         rows = (self.library.row_digest(ref) for ref in self.library.cards)
-        key = key_of(rows, _hashes(self.shell))
+        # A card does not say everything that a record's prose and figures say.
+        words = (self.library.words[ref] for ref in self.library.cards)
+        key = key_of(rows, words, _hashes(self.shell))
         if not self.target.keep_folder("search/", key):
             for path, data in search_files(self.library, self.shell.files, rule_pages()).items():
                 self.target.bring(ready(path, data, key))
         self.target.finish()
 
 
-def _inputs(files: Files, shell: Shell, findings: Sequence[Finding], edit_base: str) -> str:
+def _inputs(files: Files, shell: Shell, findings: Sequence[Finding], edit_base: str, citation: bytes) -> str:
     """Return a digest of everything that a build reads, kbtool itself aside."""
     return key_of(
         (f"{each.file.relative} {each.digest}" for each in files.found),
@@ -217,6 +246,7 @@ def _inputs(files: Files, shell: Shell, findings: Sequence[Finding], edit_base: 
         shell.fingerprint,
         _hashes(shell),
         edit_base,
+        hashlib.sha256(citation).hexdigest(),
     )
 
 
@@ -249,7 +279,7 @@ def require_libraries() -> None:
 
 
 @cache
-def _tool() -> str:
+def fingerprint() -> str:
     """Return a fingerprint of all that makes pages: kbtool's own sources and the libraries that it renders with."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()

@@ -144,7 +144,7 @@ class Card:
         return hashlib.blake2b(self.to_row().encode(), digest_size=16).digest()
 
 
-_MOST_EVIDENCE_BYTES: Final = 12_000
+_MOST_EVIDENCE_BYTES: Final = 5_000
 """What a page of at most 40 kB has room for beside the setup and the results."""
 _LETTERS: Final = {"given": "g", "omitted_by_source": "o", "gap": "p", "missing": "m"}
 

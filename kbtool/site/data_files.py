@@ -2,14 +2,16 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
 from kbtool.schema import Record
 from kbtool.site.cards import Card
+from kbtool.site.data.layout import LAYOUT, LICENCE
 from kbtool.site.places import record_json, record_page
+from kbtool.site.views.cite import CiteView
 from kbtool.vocab.numbers import number_text
 
 __all__ = ["FORMAT", "exact_json", "index_json", "record_json_bytes"]
@@ -18,10 +20,27 @@ FORMAT: Final = 1
 """Version of the layout of these files."""
 
 
-def record_json_bytes(card: Card, record: Record) -> bytes:
-    """Return a record with its derived status; numbers keep the digits that they were written with."""
+def record_json_bytes(
+    card: Card, record: Record, cite: CiteView, comparison: Mapping[str, Any] | None = None
+) -> bytes:
+    """Return a record with its derived status and how to cite it; numbers keep the digits that they were written with.
+
+    Args:
+        card: Its card.
+        record: The record.
+        cite: How it is cited.
+        comparison: What a comparison looks at in each of its results; of benchmarks alone.
+    """
     value = record.model_dump(mode="python", by_alias=True)
-    return exact_json({"format": FORMAT, "ref": card.ref, "status": card.status, "record": value}).encode()
+    head = {
+        "format": FORMAT,
+        "ref": card.ref,
+        "status": card.status,
+        "citation": cite.text,
+        "bibtex": cite.bibtex,
+    }
+    more = {} if comparison is None else {"comparison": comparison}
+    return exact_json({**head, "record": value, **more}).encode()
 
 
 def index_json(cards: Sequence[Card]) -> bytes:
@@ -37,7 +56,8 @@ def index_json(cards: Sequence[Card]) -> bytes:
         }
         for card in cards
     ]
-    return exact_json({"format": FORMAT, "records": records}).encode()
+    head = {"format": FORMAT, "layout": LAYOUT, "licence": LICENCE}
+    return exact_json({**head, "records": records}).encode()
 
 
 def exact_json(value: Any) -> str:

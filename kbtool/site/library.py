@@ -10,7 +10,7 @@ from kbtool.schema import KINDS, Record, Withdrawn
 from kbtool.site.cards import Card, card_of
 from kbtool.site.products import key_of
 from kbtool.site.search import words_of
-from kbtool.site.state import CachedCard
+from kbtool.site.state import CachedCard, CachedRows
 from kbtool.site.views.base import Incoming
 from kbtool.site.views.sweeps import sweep_size
 from kbtool.store.corpus import Corpus, ReviewState
@@ -19,7 +19,7 @@ from kbtool.store.files import RecordFile, discover, read
 from kbtool.store.read import digest_of, read_file, ref_of
 from kbtool.store.references import outgoing
 
-__all__ = ["CardCache", "Files", "Library", "SourceFile", "read_files"]
+__all__ = ["CardCache", "Files", "Library", "RowCache", "SourceFile", "read_files"]
 
 
 class SourceFile(NamedTuple):
@@ -88,13 +88,42 @@ class CardCache:
         return self._stored[path]
 
 
+class RowCache:
+    """What is kept of records by reference, as text for the state: rows, and what the analysis says.
+
+    `kbtool.site.record_rows` and `kbtool.site.analysed` make and read them.
+    """
+
+    def __init__(self, stored: Mapping[str, CachedRows]) -> None:
+        self._stored = dict(stored)
+        self.new: dict[str, CachedRows] = {}
+        """What was put in since the cache was saved."""
+
+    def get(self, ref: str) -> CachedRows | None:
+        """Return the rows of a record, of whatever version of it."""
+        return self._stored.get(ref)
+
+    def put(self, ref: str, rows: CachedRows) -> None:
+        """Keep the rows of a record."""
+        self._stored[ref] = self.new[ref] = rows
+
+
 class Library:
     """The records of one state of the files. Cards are at hand; whole records are read when asked for."""
 
-    def __init__(self, root: Path, files: Files, cache: CardCache) -> None:
+    def __init__(
+        self,
+        root: Path,
+        files: Files,
+        cache: CardCache,
+        rows: RowCache | None = None,
+        analyses: RowCache | None = None,
+    ) -> None:
         self.root = root
         self._files = {each.ref: each for each in files.found}
         self._cache = cache
+        self.cached_rows = rows if rows is not None else RowCache({})
+        self.cached_analyses = analyses if analyses is not None else RowCache({})
         self._records: dict[str, Record] = {}
         self.findings: list[Finding] = list(files.findings)
         """What keeps files from being records."""
@@ -184,6 +213,10 @@ class Library:
                 raise RecordError(f"{self.relative(ref)} changed while the site was built: build it again")
             kept = self._records[ref] = found
         return kept
+
+    def holds(self, ref: str) -> bool:
+        """Return whether a whole record is at hand."""
+        return ref in self._records
 
     def forget(self, ref: str) -> None:
         """Let go of a whole record whose pages are made."""

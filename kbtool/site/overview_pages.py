@@ -13,6 +13,7 @@ from kbtool.findings import Finding
 from kbtool.lint.pages import rule_pages
 from kbtool.schema import KINDS, Benchmark
 from kbtool.site.cards import Card
+from kbtool.site.data.feed import feed_link
 from kbtool.site.library import Library
 from kbtool.site.places import UP, record_page, tombstone_page
 from kbtool.site.products import Product, key_of
@@ -21,7 +22,7 @@ from kbtool.site.shell import Crumb, PageParts, Shell
 from kbtool.site.views.base import Link, to_record
 from kbtool.site.views.home import ChangesView, Spotlight, changes_pages, home_view, tombstone_view
 from kbtool.site.views.indexes import IndexPlan, index_plans, index_view
-from kbtool.site.views.lists import PLURALS, newest_first
+from kbtool.site.views.lists import PLURALS, is_open, newest_first
 from kbtool.site.views.quality import HISTORY_PLACE, quality_view
 from kbtool.site.views.reference import glossary_view, metrics_view, rules_view
 from kbtool.site.views.sweeps import charts_of
@@ -56,19 +57,22 @@ class OverviewPages:
         return (self.library.row_digest(card.ref) for card in cards)
 
     def _home(self) -> Product:
-        chosen = self._spotlight_card
         key = key_of(
             self.shell.fingerprint,
             self._digests(self._cards),
-            self.library.digest(chosen.ref) if chosen else "",
+            (self.library.digest(card.ref) for card in self._candidates),
         )
         return Product("index.html", key, self._make_home)
 
     @cached_property
-    def _spotlight_card(self) -> Card | None:
-        """The record whose headline is part of the widest sweep, the newest of several."""
-        charted = [card for card in newest_first(self._cards) if card.sweep and card.stands]
-        return max(charted, key=lambda card: card.sweep, default=None)
+    def _candidates(self) -> tuple[Card, ...]:
+        """Records that may stand on the first page: a sweep of a few points of a speed, the newest first."""
+        charted = [
+            card
+            for card in newest_first(filter(is_open, self._cards))
+            if card.sweep and card.stands and card.metric in _SPEEDS
+        ]
+        return tuple(sorted(charted, key=lambda card: abs(card.sweep - _GLANCEABLE))[:_CANDIDATES])
 
     def _make_home(self) -> bytes:
         view = home_view(self._cards, self._spotlight())
@@ -77,15 +81,17 @@ class OverviewPages:
         return self._bytes(parts)
 
     def _spotlight(self) -> Spotlight | None:
-        card = self._spotlight_card
-        if card is None:
-            return None
-        record = self.library.record(card.ref)
-        assert isinstance(record, Benchmark)
-        charts = charts_of(record, card.metric, hollow=card.status == "draft", key="Spotlight")
-        self.library.forget(card.ref)
-        link = to_record(card, root="")
-        return Spotlight(link, charts[0], card.updated) if charts else None
+        """Return the first candidate whose chart has a line or two, else the first that has a chart."""
+        found: list[Spotlight] = []
+        for card in self._candidates:
+            record = self.library.record(card.ref)
+            assert isinstance(record, Benchmark)
+            charts = charts_of(record, card.metric, hollow=card.status == "draft", key="Spotlight")
+            self.library.forget(card.ref)
+            found += [Spotlight(to_record(card, root=""), each, card.updated) for each in charts[:1]]
+            if found and len(found[-1].chart.legend) <= _LINES:
+                return found[-1]
+        return found[0] if found else None
 
     def _indexes(self) -> Iterator[Product]:
         for kind in KINDS:
@@ -111,7 +117,9 @@ class OverviewPages:
     def _make_changes(self, view: ChangesView) -> bytes:
         body = render("changes", view.path, v=view)
         return self._bytes(
-            PageParts(view.path, "Changes", body, "What was changed in records, when and why.")
+            PageParts(
+                view.path, "Changes", body, "What was changed in records, when and why.", head=feed_link("")
+            )
         )
 
     def _quality(self) -> Product:
@@ -189,3 +197,10 @@ _HOME: Final = (
     "Measured LLM inference performance with its conditions, its source and its gaps: traceable numbers that are"
     " compared only where that is fair."
 )
+_SPEEDS: Final = frozenset(
+    {"output_tok_s", "steady_output_tok_s", "tok_s_per_user", "tok_s_per_accelerator", "total_tok_s"}
+)
+_GLANCEABLE: Final = 7
+"""Points that a small chart shows well."""
+_LINES: Final = 2
+_CANDIDATES: Final = 12

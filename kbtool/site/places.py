@@ -32,7 +32,7 @@ __all__ = [
     "tombstone_page",
 ]
 
-RESULTS_PER_PAGE: Final = 12
+RESULTS_PER_PAGE: Final = 10
 """Results of one benchmark on one page; the rest goes to pages of their own."""
 ROWS_AT_FIRST: Final = 12
 """Records listed on the page of what they are about, before a link to all of them."""

@@ -1,17 +1,21 @@
 """The pages of records, with what is split off them, and the data files beside them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Final
 
 from markupsafe import Markup
 
 from kbtool.analysis.completeness import accounts
+from kbtool.analysis.limits import limits
+from kbtool.analysis.sides import packed
 from kbtool.escape import script_json
 from kbtool.findings import Finding
 from kbtool.schema import Benchmark, Record
+from kbtool.site.analysed import Analysed
 from kbtool.site.cards import Card
-from kbtool.site.columns import Cell
+from kbtool.site.columns import Cell, headline_of
 from kbtool.site.data_files import record_json_bytes
 from kbtool.site.library import Library
 from kbtool.site.places import (
@@ -29,8 +33,9 @@ from kbtool.site.products import Product, key_of
 from kbtool.site.raw_files import published_files, raw_products
 from kbtool.site.render import render
 from kbtool.site.shell import Crumb, PageParts, Shell
-from kbtool.site.views.base import Context, to_record
+from kbtool.site.views.base import Checked, Context, to_record
 from kbtool.site.views.benchmark import BenchmarkView, benchmark_view, results_view
+from kbtool.site.views.cite import citation_of
 from kbtool.site.views.jsonld import json_ld
 from kbtool.site.views.lists import PLURALS, UsagePlan, usage_page, usage_plans
 from kbtool.site.views.text import one_line, plural, quantity_text
@@ -43,6 +48,8 @@ _KICKERS = {
     "accelerator": "Accelerator", "interconnect": "Interconnect", "engine": "Engine", "model": "Model",
     "source": "Source", "gotcha": "Gotcha",
 }  # fmt: skip
+_MOST_CHARACTERS: Final = 30_000
+"""Of a benchmark's page without its shell; beyond, it lists fewer comparable results."""
 
 
 @dataclass(slots=True)
@@ -55,6 +62,11 @@ class RecordPages:
     """Address that, with the path of a file behind it, edits that file; empty where there is none."""
     findings: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
     """Path of a record's file -> what lint found in it."""
+    analysed: Analysed = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make ready what the analysis says of the records."""
+        self.analysed = Analysed(self.library)
 
     def products(self, ref: str) -> Iterator[Product]:
         """Yield every file of one record."""
@@ -69,7 +81,7 @@ class RecordPages:
             yield Product(evidence_page(ref), key, partial(self._evidence_page, card))
         yield from self._usage_products(card)
         digest = self.library.digest(ref)
-        yield Product(record_json(ref), key_of(digest, card.status), partial(self._json, card))
+        yield Product(record_json(ref), self._json_key(card), partial(self._json, card))
         yield Product(raw_path(ref), digest, partial(self.library.data, ref))
         yield from raw_products(self.library.root, card)
 
@@ -84,6 +96,7 @@ class RecordPages:
             library.neighbour_digests(card.ref),
             repr(findings) if findings else "",
             self._published(card),
+            self.analysed.digest_of(card.ref) if card.kind == "benchmark" else "",
         )
 
     def _published(self, card: Card) -> tuple[str, ...]:
@@ -108,13 +121,33 @@ class RecordPages:
             raw_files=frozenset(self._published(card)),
         )
 
+    def _checked(self, card: Card, record: Benchmark) -> Checked:
+        """Return what the analysis says of a benchmark."""
+        library = self.library
+        head = headline_of(record)
+        stands = head is not None and card.stands and head.standing == "stands"
+
+        def find(ref: str) -> Record | None:
+            return library.record(ref) if ref in library.cards else None
+
+        return Checked(
+            limits=limits(record, head, find) if head is not None and stands else (),
+            checks=self.analysed.checks(card.ref),
+            standing=self.analysed.standing_of(card),
+            conflicts=self.analysed.conflicts_of(card.ref),
+        )
+
     def _page(self, card: Card) -> bytes:
         record = self.library.record(card.ref)
         context = self._context(card, record)
+        if isinstance(record, Benchmark):
+            context = replace(context, checked=self._checked(card, record))
         path = record_page(card.ref)
         view = _view(record, context)
         if isinstance(view, BenchmarkView):
             body = render("benchmark", path, v=view)
+            if len(body) > _MOST_CHARACTERS:
+                body = render("benchmark", path, v=_view(record, replace(context, brief=True)))
         else:
             plans = usage_plans(card, context.incoming)
             lists = [usage_page(plan, 0, self.library.find) for plan in plans]
@@ -178,8 +211,23 @@ class RecordPages:
         )
         return self.shell.page(parts).encode("utf-8", "replace")
 
+    def _json_key(self, card: Card) -> str:
+        library = self.library
+        source = library.row_digest(card.primary) if card.primary in library.cards else ""
+        return key_of(
+            library.digest(card.ref), card.status, source, self.shell.site_name, self.shell.site_url
+        )
+
     def _json(self, card: Card) -> bytes:
-        return record_json_bytes(card, self.library.record(card.ref))
+        cite = citation_of(
+            card,
+            self.library.find(card.primary),
+            site_name=self.shell.site_name,
+            site_url=self.shell.site_url,
+        )
+        record = self.library.record(card.ref)
+        comparison = packed(self.analysed.sides(card.ref)) if isinstance(record, Benchmark) else None
+        return record_json_bytes(card, record, cite, comparison)
 
 
 def _view(record: Record, context: Context, *, whole: bool = False) -> BenchmarkView | ThingView:

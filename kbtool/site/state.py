@@ -1,4 +1,4 @@
-"""What the last build knew: cards by file digest, and which files it wrote from what.
+"""What the last build knew: cards and rows by file digest, and which files it wrote from what.
 
 One SQLite file under `build/cache`, written in one transaction at the end of a build, so that a build
 that is killed leaves the state of the build before it. Losing it costs time and nothing else.
@@ -14,13 +14,19 @@ from typing import Final, NamedTuple, Self
 
 from kbtool.errors import UsageError
 
-__all__ = ["CachedCard", "State", "Written", "state_path"]
+__all__ = ["CachedCard", "CachedRows", "Kept", "State", "Written", "state_path"]
 
-_LAYOUT: Final = "1"
+_LAYOUT: Final = "2"
 _TABLES: Final = """
     CREATE TABLE IF NOT EXISTS fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS card (
         path TEXT PRIMARY KEY, key TEXT NOT NULL, card TEXT NOT NULL, words TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS record_rows (
+        ref TEXT PRIMARY KEY, key TEXT NOT NULL, consulted TEXT NOT NULL, cells TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS record_analysis (
+        ref TEXT PRIMARY KEY, key TEXT NOT NULL, consulted TEXT NOT NULL, cells TEXT NOT NULL
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS written (
         path TEXT PRIMARY KEY, key TEXT NOT NULL, sha256 TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL
@@ -34,6 +40,24 @@ class CachedCard(NamedTuple):
     key: str
     card: str
     words: str
+
+
+class CachedRows(NamedTuple):
+    """The rows of one record, and what they were made from."""
+
+    key: str
+    consulted: str
+    """References of the other records that they depend on, joined by blanks."""
+    cells: str
+
+
+class Kept(NamedTuple):
+    """What is known of records."""
+
+    cards: dict[str, CachedCard]
+    """By path."""
+    rows: dict[str, CachedRows]
+    """By reference."""
 
 
 class Written(NamedTuple):
@@ -59,13 +83,14 @@ class State:
 
     @classmethod
     @contextmanager
-    def open(cls, path: Path, *, tool: str, out: Path) -> Iterator[Self]:
+    def open(cls, path: Path, *, tool: str, out: Path | None) -> Iterator[Self]:
         """Open the state for one build; builds of one project wait for nobody, they refuse to overlap.
 
         Args:
             path: The file.
             tool: Fingerprint of everything that makes pages; another one empties the state.
-            out: Where the site is written to; another folder empties what was known of the files there.
+            out: Where the site is written to; another folder empties what was known of the files there. None where none
+                is written.
 
         Raises:
             UsageError: Another build is running.
@@ -81,17 +106,36 @@ class State:
             connection = _connect(path)
             try:
                 state = cls(connection)
-                state._prepare(tool, str(out))
+                state._prepare(tool, None if out is None else str(out))
                 yield state
                 connection.commit()
             finally:
                 connection.close()
 
-    def _prepare(self, tool: str, out: str) -> None:
+    @classmethod
+    def peek(cls, path: Path, *, tool: str) -> "Kept":
+        """Return what is known of records, without a lock and without a change; nothing where another tool made it."""
+        if not path.is_file():
+            return Kept({}, {})
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        try:
+            state = cls(connection)
+            if state.fact("tool") != f"{_LAYOUT} {tool}":
+                return Kept({}, {})
+            return Kept(state.cards(), state.rows())
+        except sqlite3.DatabaseError:
+            return Kept({}, {})
+        finally:
+            connection.close()
+
+    def _prepare(self, tool: str, out: str | None) -> None:
         if self.fact("tool") != f"{_LAYOUT} {tool}":
-            self._connection.executescript("DELETE FROM card; DELETE FROM written; DELETE FROM fact;")
+            self._connection.executescript(
+                "DELETE FROM card; DELETE FROM record_rows; DELETE FROM record_analysis; DELETE FROM written;"
+                "DELETE FROM fact;"
+            )
             self.set_fact("tool", f"{_LAYOUT} {tool}")
-        if self.fact("out") != out:
+        if out is not None and self.fact("out") != out:
             self._connection.executescript(
                 "DELETE FROM written; DELETE FROM fact WHERE name NOT IN ('tool');"
             )
@@ -118,6 +162,32 @@ class State:
         known = [path for (path,) in self._connection.execute("SELECT path FROM card")]
         gone = ((path,) for path in known if path not in paths)
         self._connection.executemany("DELETE FROM card WHERE path = ?", gone)
+
+    def rows(self) -> dict[str, CachedRows]:
+        """Return the cached rows of every record by its reference."""
+        rows = self._connection.execute("SELECT ref, key, consulted, cells FROM record_rows")
+        return {ref: CachedRows(key, consulted, cells) for ref, key, consulted, cells in rows}
+
+    def set_rows(self, rows: Mapping[str, CachedRows], refs: Container[str]) -> None:
+        """Remember new rows, and forget those of records that are no longer among `refs`."""
+        stored = ((ref, *each) for ref, each in rows.items())
+        self._connection.executemany("INSERT OR REPLACE INTO record_rows VALUES (?, ?, ?, ?)", stored)
+        known = [ref for (ref,) in self._connection.execute("SELECT ref FROM record_rows")]
+        gone = ((ref,) for ref in known if ref not in refs)
+        self._connection.executemany("DELETE FROM record_rows WHERE ref = ?", gone)
+
+    def analyses(self) -> dict[str, CachedRows]:
+        """Return what was worked out of every benchmark by its reference."""
+        rows = self._connection.execute("SELECT ref, key, consulted, cells FROM record_analysis")
+        return {ref: CachedRows(key, consulted, cells) for ref, key, consulted, cells in rows}
+
+    def set_analyses(self, made: Mapping[str, CachedRows], refs: Container[str]) -> None:
+        """Remember what was worked out anew, and forget that of records that are no longer among `refs`."""
+        stored = ((ref, *each) for ref, each in made.items())
+        self._connection.executemany("INSERT OR REPLACE INTO record_analysis VALUES (?, ?, ?, ?)", stored)
+        known = [ref for (ref,) in self._connection.execute("SELECT ref FROM record_analysis")]
+        gone = ((ref,) for ref in known if ref not in refs)
+        self._connection.executemany("DELETE FROM record_analysis WHERE ref = ?", gone)
 
     def written(self) -> dict[str, Written]:
         """Return what is known of every file of the site."""

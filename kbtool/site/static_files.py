@@ -1,7 +1,8 @@
-"""Files that are no pages of records: hand-written pages, assets, the data index, the sitemap, robots.txt."""
+"""Files that are no pages of records: hand-written pages, assets, the data index, the sitemap, robots.txt, CITATION.cff."""
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from kbtool.escape import xml_text
@@ -12,14 +13,18 @@ from kbtool.site.places import record_page
 from kbtool.site.products import Product, key_of, ready
 from kbtool.site.shell import Shell
 
-__all__ = ["static_products"]
+__all__ = ["read_citation", "static_products"]
+
+CITATION: Final = "CITATION.cff"
+"""Below the project root, and copied to the root of the site."""
 
 _URLS_PER_SITEMAP: Final = 50_000
 """The limit of the sitemap protocol."""
 _OTHER_PAGES: Final = (
     "", "benchmarks/index.html", "accelerators/index.html", "interconnects/index.html", "engines/index.html",
     "models/index.html", "sources/index.html", "gotchas/index.html", "metrics.html", "rules.html", "glossary.html",
-    "changes.html", "quality.html",
+    "changes.html", "quality.html", "explore.html", "data.html",
+    "compare.html", "limits.html", "cost.html", "coverage.html", "conflicts.html", "gaps.html",
 )  # fmt: skip
 
 
@@ -34,6 +39,15 @@ def static_products(library: Library, shell: Shell) -> Iterator[Product]:
     for path, data in sitemaps:
         yield ready(path, data)
     yield ready("robots.txt", _robots(shell.site_url))
+    citation = read_citation(library.root)
+    if citation:
+        yield ready(CITATION, citation)
+
+
+def read_citation(root: Path) -> bytes:
+    """Return how the repository says that it is cited; nothing where it does not."""
+    file = root / CITATION
+    return file.read_bytes() if file.is_file() else b""
 
 
 def _robots(site_url: str) -> bytes:

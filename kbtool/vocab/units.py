@@ -4,11 +4,12 @@ There is no conversion between units in records: a metric or a field has one uni
 name carries.  Decimal prefixes (GB) and binary ones (GiB) are different units.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-__all__ = ["UNITS", "Unit", "format_number", "unit_in_name"]
+__all__ = ["QUALIFIER_SIGNS", "UNITS", "Unit", "figure_text", "format_number", "unit_in_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,21 @@ def format_number(value: Decimal | int) -> str:
     is added.
     """
     return f"{value:,f}" if isinstance(value, Decimal) else f"{value:,}"
+
+
+QUALIFIER_SIGNS: Final[Mapping[str, str]] = {
+    "approx": "\N{ALMOST EQUAL TO}",
+    "at_least": "\N{GREATER-THAN OR EQUAL TO}",
+    "at_most": "\N{LESS-THAN OR EQUAL TO}",
+}
+"""What stands before a number that is not exact."""
+
+
+def figure_text(value: Decimal | int, unit: str, qualifier: str | None = None) -> str:
+    """Return sign, number and unit as one text; ratios and counts have no unit."""
+    known = UNITS.get(unit)
+    symbol = "" if known is None or known.dimension in {"ratio", "count"} else known.symbol
+    return " ".join(filter(None, (QUALIFIER_SIGNS.get(qualifier or ""), format_number(value), symbol)))
 
 
 _IN_NAMES: Final = (

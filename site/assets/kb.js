@@ -144,3 +144,4 @@ openTarget();
 const searchPage = document.getElementById("kb-search-page");
 if (searchPage) setUpSearchPage(searchPage);
 if (document.querySelector("[data-kb-table]")) import("./tables.js");
+if (document.querySelector("[data-kb-compare]")) import("./compare.js");

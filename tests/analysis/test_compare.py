@@ -39,6 +39,7 @@ def test_like_is_compared_with_like() -> None:
         ({"metric": "tok_s_per_user"}, {}, "another scope: the whole system against one user"),
         ({"metric": "ttft_ms"}, {}, "another count of tokens"),
         ({"statistic": "p99"}, {}, "another statistic: mean against p99"),
+        ({"metric": "output_tok_s_per_instance", "statistic": "p90"}, {}, "another statistic: mean against p90"),
         ({"at": {**LOAD, "input_tok": 32768}}, {}, "another input length: 2,048 against 32,768"),
         ({"at": {**LOAD, "output_tok": 64}}, {}, "another output length: 512 against 64"),
         ({"at": {**LOAD, "prompt_class": "code"}}, {}, "another prompt class: prose against code"),
@@ -128,6 +129,92 @@ def test_a_node_is_not_the_system() -> None:
     assert compare(node, whole).ratio == 2
 
 
+def test_a_pool_is_not_the_system() -> None:
+    """The decode pool alone is faster per accelerator than a system that needs a prefill pool beside it."""
+    pools = {"prefill_accelerators": 8, "decode_accelerators": 16}
+    share = {"metric": "tok_s_per_accelerator", "value": "100", "as_published": "100"}
+    pool = side(
+        "pool",
+        {**share, "at": {**LOAD, "accelerators": 16}},
+        deployment=pools,
+        system={"accelerator_count": 24},
+    )
+    found = compare(pool, side("plain", share, system={"accelerator_count": 8}))
+    assert found.refused == (
+        "another part of the system: one pool of a disaggregated system against all that serve",
+    )
+    assert pool.facts.why_not.startswith("it is of one pool")
+
+
+@pytest.mark.parametrize("metric", ["tpot_ms", "itl_ms", "ttft_ms"])
+def test_a_latency_depends_on_the_load(metric: str) -> None:
+    """At another concurrency, and at another request rate, a latency is another."""
+    latency = {"metric": metric, "statistic": "mean"}
+    at_one = side("a", {**latency, "at": {**LOAD, "concurrency": 1}})
+    assert "another concurrency: 1 against 64" in compare(at_one, side("b", latency)).refused
+    slow = side("c", {**latency, "at": {**LOAD, "concurrency": None, "request_rate_req_s": "30"}})
+    fast = side("d", {**latency, "at": {**LOAD, "concurrency": None, "request_rate_req_s": "60"}})
+    assert "another request rate: 30 against 60" in compare(slow, fast).refused
+
+
+def test_only_what_adds_up_is_shared_out() -> None:
+    """Energy per token of a larger system, or its error ratio, is not divided by its accelerators."""
+    energy = {"metric": "energy_j_per_tok", "value": "10", "as_published": "10"}
+    assert (
+        compare(
+            side("a", energy, system={"accelerator_count": 4}),
+            side("b", energy, system={"accelerator_count": 2}),
+        ).ratio
+        == 1
+    )
+    one = side("c", {"metric": "power_w", "value": "300", "as_published": "300", "at": {"interval": "run"}})
+    assert (
+        compare(
+            one,
+            side(
+                "d",
+                {
+                    "metric": "system_power_w",
+                    "value": "3000",
+                    "as_published": "3000",
+                    "at": {"interval": "run"},
+                },
+            ),
+        ).verdict
+        == "refused"
+    )
+
+
+def test_decoding_depends_on_the_context() -> None:
+    """2K and 32K of context are two speeds."""
+    user = {"metric": "tok_s_per_user"}
+    found = compare(side("a", user), side("b", {**user, "at": {**LOAD, "input_tok": 32768}}))
+    assert found.refused == ("another input length: 2,048 against 32,768",)
+
+
+def test_a_throughput_from_the_cache_is_another() -> None:
+    """Where both say what the cache held, that has to agree; silence is no reservation."""
+    warm, cold = ({"at": {**LOAD, "prefix_cache": state}} for state in ("warm", "cold"))
+    assert compare(side("a", warm), side("b", cold)).refused == ("another cache state: warm against cold",)
+    assert against(warm).verdict == "comparable"
+
+
+def test_words_that_may_mean_one_thing_are_not_refused() -> None:
+    """fp8 may be fp8_e4m3, a single run is a small sample of a median, and what nobody proved may be cold."""
+    assert against(model={"weight_dtype": "fp8"}).verdict == "comparable"
+    assert against({"statistic": "single"}).reservations == ("one of the two is a single run",)
+    assert (
+        compare(side("a", {"statistic": "median"}), side("b", {"statistic": "p50"})).verdict == "comparable"
+    )
+    prefill = {
+        "metric": "prefill_tok_s",
+        "at": {"concurrency": 1, "input_tok": 8192, "prefix_cache": "unproven"},
+    }
+    cold = {**prefill, "at": {"concurrency": 1, "input_tok": 8192, "prefix_cache": "cold"}}
+    found = compare(side("a", prefill), side("b", cold))
+    assert found.reservations == ("benchmarks/a#decode-prose-1 does not state the cache state",)
+
+
 def test_what_is_not_stated_is_a_reservation() -> None:
     """Nobody can say that lengths agree where one source is silent."""
     found = against({"at": {**LOAD, "input_tok": None}, "statistic": None})
@@ -167,3 +254,21 @@ def test_order_turns_the_ratio_alone() -> None:
     assert back.ratio is not None
     assert there.ratio * back.ratio == 1
     assert there.verdict == back.verdict
+
+
+def test_p99_is_not_p90() -> None:
+    """A 99th percentile was published as the 90th: the two are two statistics, whatever else agrees."""
+    ttft = {"metric": "ttft_ms", "at": {**LOAD, "prefix_cache": "cold"}}
+    found = compare(side("a", {**ttft, "statistic": "p99"}), side("b", {**ttft, "statistic": "p90"}))
+    assert found.refused == ("another statistic: p99 against p90",)
+
+
+def test_a_valid_zero_is_a_figure() -> None:
+    """No errors is a result: it is compared, and has no ratio where it would divide."""
+    errors = {"metric": "error_ratio", "at": LOAD}
+    none = side("none", {**errors, "value": "0", "as_published": "0"})
+    some = side("some", {**errors, "value": "0.02", "as_published": "2 %"})
+    assert compare(none, some).ratio == 0
+    found = compare(some, none)
+    assert found.ratio is None
+    assert found.sentence.startswith("Comparable")

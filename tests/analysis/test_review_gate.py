@@ -108,7 +108,18 @@ def test_assess_of_a_reviewed_record_asks_for_verified_alone(tmp_path: Path) -> 
     """The review is bound to the bytes, which the example machinery sees to."""
     corpus = load(project(tmp_path, "reviews/benchmarks/base-benchmark: {}\n"))
     titles = [each.title for each in assess(corpus, "benchmarks/base-benchmark")]
-    assert titles == ["Status", "Confidence", "Disclosure", "Missing for verified"]
+    assert titles == ["Status", "Confidence", "Limits of the headline", "Disclosure", "Missing for verified"]
+
+
+def test_assess_says_what_would_raise_confidence_and_what_bounds_the_headline(tmp_path: Path) -> None:
+    """What adds and does not hold, what lowers and holds; each bound with its share or the input that is missing."""
+    corpus = load(project(tmp_path, "engine: {version: null, commit: null}\n"))
+    sections = {each.title: each.lines for each in assess(corpus, "benchmarks/base-benchmark")}
+    raising = sections["Confidence"][sections["Confidence"].index("what would raise it:") + 1 :]
+    assert "  +5 without version-omitted: Neither version nor commit of the engine is stated." in raising
+    assert "  +15 independent-repeat: It replicates another record's figure within 5 %." in raising
+    assert not any("base-" in each for each in raising)
+    assert sections["Limits of the headline"][0] == "memory bandwidth: 10.5 % of a hard bound"
 
 
 def test_assess_of_an_unknown_record(tmp_path: Path) -> None:

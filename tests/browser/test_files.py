@@ -4,6 +4,8 @@ import csv
 import gzip
 import io
 import json
+import sqlite3
+from contextlib import closing
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -258,7 +260,26 @@ def test_raw_files_are_the_records_bytes(either_site: BuiltSite) -> None:
 
 
 def test_folders_hold_nothing_hidden(either_site: BuiltSite) -> None:
-    """No leftover, cache or dot file is published."""
+    """No leftover, cache or dot file is published; programs to read the data with, and a database of them, are meant to be."""
     names = [path.relative_to(either_site.folder) for path in either_site.folder.rglob("*")]
     assert [str(path) for path in names if any(part.startswith(".") for part in path.parts)] == []
-    assert [str(path) for path in names if Path(path).suffix in {".sqlite", ".lock", ".py", ".tmp"}] == []
+    inner = [path for path in names if Path(path).suffix in {".sqlite", ".lock", ".py", ".tmp"}]
+    assert [
+        str(path) for path in inner if path.parent.name != "examples" and path != Path("data/kb.sqlite")
+    ] == []
+
+
+def test_data_files_hold_hostile_text_as_text(hostile_site: BuiltSite) -> None:
+    """No cell of the CSV is a formula, the feed is well-formed, and the database has the titles as they were written."""
+    folder = hostile_site.folder
+    columns, *rows = csv.reader(io.StringIO((folder / "data/results.csv").read_text(encoding="utf-8")))
+    assert rows
+    for row in rows:
+        for column, cell in zip(columns, row, strict=True):
+            assert not cell.lstrip().startswith(FORMULA_STARTS) or is_number(cell), (column, cell)
+    feed = defusedxml.ElementTree.fromstring((folder / "changes.atom").read_text(encoding="utf-8"))
+    assert {each.get("type") for each in feed.iter("{http://www.w3.org/2005/Atom}content")} == {"text"}
+    with closing(sqlite3.connect(folder / "data/kb.sqlite")) as database:
+        stored = dict(database.execute("SELECT ref, title FROM records"))
+    index = json.loads((folder / "data/index.json").read_text(encoding="utf-8"))
+    assert stored == {each["ref"]: each["title"] for each in index["records"]}

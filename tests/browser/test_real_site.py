@@ -14,6 +14,8 @@ DECODE: Final = "benchmarks/ev-sglang-dsv41-production-decode-tok-s-per-user.htm
 PREFILL: Final = "benchmarks/ev-sglang-dsv41-production-128k-prefill-tps.html"
 PAGES: Final = {
     "home": "index.html",
+    "explorer": "explore.html",
+    "results of a metric": "explore/output-tok-s.html",
     "index of a kind": "benchmarks/index.html",
     "index of sources": "sources/index.html",
     "benchmark": DECODE,
@@ -28,7 +30,14 @@ PAGES: Final = {
     "rules": "rules.html",
     "glossary": "glossary.html",
     "changes": "changes.html",
+    "data": "data.html",
     "data quality": "quality.html",
+    "compare": "compare.html",
+    "limits": "limits.html",
+    "cost": "cost.html",
+    "coverage": "coverage.html",
+    "conflicts": "conflicts.html",
+    "gaps": "gaps.html",
     "search": "search.html",
     "hand-written": "methodology.html",
     "missing": "404.html",
@@ -46,7 +55,14 @@ SEARCHES: Final = {
     "DSPARK": (r"dspark|dsv4", 5),
 }
 """What is typed, what has to be among the results, and how far down at most."""
-IN_THE_DARK: Final = ("index.html", "benchmarks/index.html", DECODE, "methodology.html", "search.html")
+IN_THE_DARK: Final = (
+    "index.html",
+    "explore.html",
+    "benchmarks/index.html",
+    DECODE,
+    "methodology.html",
+    "search.html",
+)
 SERIOUS: Final = frozenset({"serious", "critical"})
 
 every_page = pytest.mark.parametrize("path", PAGES.values(), ids=PAGES)

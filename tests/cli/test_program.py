@@ -17,6 +17,7 @@ VERBS = [
     "show",
     "find",
     "compare",
+    "query",
     "stats",
     "new",
     "import",

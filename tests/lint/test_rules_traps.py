@@ -29,7 +29,7 @@ from kbtool.lint.rules.topology import (
     queueing_not_told,
     request_longer_than_context,
 )
-from kbtool.lint.rules.values import unknown_metric
+from kbtool.lint.rules.values import unknown_metric, value_not_positive
 from kbtool.schema import Accelerator, Benchmark
 from tests.analysis.records import BASE, benchmark, plain_result
 from tests.lint.views import view_of
@@ -284,4 +284,14 @@ def test_a_word_for_nothing_is_no_value(word: str) -> None:
     record = benchmark(**values)
     assert found(placeholder, record, FileView("x.yaml", "benchmark", text, values, record)) == [
         ("/system/os", None)
+    ]
+
+
+def test_a_valid_zero_is_not_refused() -> None:
+    """No errors is a result; a throughput of 0 is a failed run."""
+    errors = {"id": "decode-prose-1", "metric": "error_ratio", "value": "0", "as_published": "0"}
+    assert found(value_not_positive, benchmark(results=[plain_result(**errors)])) == []
+    none = {"id": "decode-prose-1", "metric": "output_tok_s", "value": "0", "as_published": "0"}
+    assert found(value_not_positive, benchmark(results=[plain_result(**none)])) == [
+        ("/results/0/value", None)
     ]

@@ -109,7 +109,9 @@ def test_no_page_asks_another_origin(shell: Shell) -> None:
 
 def test_what_a_page_needs_is_published(shell: Shell) -> None:
     """Style sheet, scripts, icon and hand-written pages exist, below any path."""
-    generated = re.compile(r"(\w+/)?(index|metrics|rules|glossary|changes|quality)\.html")
+    generated = re.compile(
+        r"(\w+/)?(index|metrics|rules|glossary|changes|quality|data|explore|compare|limits|cost|coverage|conflicts|gaps)\.html"
+    )
     for path, page in all_pages(shell).items():
         for link in _Document(page).links():
             address = urlsplit(urljoin(f"https://host.example/kb/{path}", link))

@@ -9,6 +9,7 @@ from kbtool.analysis.consistency import conditions
 from kbtool.analysis.likeness import Load, far_apart, may_be_one
 from kbtool.analysis.paths import RESULTS, benchmark_paths, is_known, value_at
 from kbtool.analysis.published import numbers_in
+from kbtool.analysis.settings import fits
 from kbtool.lint.facts import Facts, RecordFacts
 from kbtool.lint.lookup import Lookup
 from kbtool.lint.rule import CorpusProblem, Problem, corpus_rule, rule
@@ -157,9 +158,9 @@ def aggregate_as_per_user(record: Benchmark) -> Iterator[Problem]:
 
 @rule("C009", "unknown-setting")
 def unknown_setting(record: Benchmark) -> Iterator[Problem]:
-    """Flag a changed setting whose path names no field.
+    """Flag a changed setting whose path names no field, or whose value its field cannot hold.
 
-    Under a misspelt path two points of a sweep look equal.
+    Under a misspelt path two points of a sweep look equal, and a count in quotes is no count.
 
     Bad:
         results:
@@ -181,6 +182,9 @@ def unknown_setting(record: Benchmark) -> Iterator[Problem]:
                 hint = f": did you mean `{near}`?" if near else ": name a field, or `engine.arguments.NAME`"
                 at = f"/results/{index}/with/{number}/field"
                 yield Problem(at, f"no setting has the path `{path}`{hint}", suggestion=near)
+            elif path.count(".") == 1 and not fits(path, setting.value):
+                message = f"{path} cannot be {setting.value!r}: write what the field of the setup would hold, or null"
+                yield Problem(f"/results/{index}/with/{number}/value", message)
 
 
 @rule("C010", "change-changes-nothing", severity="warning")

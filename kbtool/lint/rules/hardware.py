@@ -439,7 +439,7 @@ def links_not_the_device(record: Interconnect) -> Iterator[Problem]:
 def faster_than_the_hardware(record: Benchmark, refs: Lookup) -> Iterator[Problem]:
     """Flag a speed above what memory bandwidth or compute of its accelerators allow.
 
-    The bound takes the datasheet's peaks and the least bytes and operations that a token can cost, with 5 % on top. A figure
+    The bound takes the datasheet's peaks and the least bytes and operations that a token can cost, with a fifth on top. A figure
     beyond it has another unit, scope, count or edition than the record says, counts input tokens, or came from a cache; or the
     record of the accelerator or of the model is wrong. The page of the record shows the bound with its inputs.
 

@@ -5,7 +5,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
+from kbtool.analysis.checks import Check
 from kbtool.analysis.completeness import Account
+from kbtool.analysis.conflicts import Conflict
+from kbtool.analysis.limits import Bound, NotChecked
+from kbtool.analysis.peers import Standing
 from kbtool.escape import href, shown_host
 from kbtool.findings import Finding
 from kbtool.schema import Record, Review
@@ -14,6 +18,7 @@ from kbtool.site.cards import Card, Mention
 from kbtool.site.places import UP, evidence_page, record_page, result_place
 
 __all__ = [
+    "Checked",
     "Citations",
     "Context",
     "Incoming",
@@ -61,6 +66,20 @@ class Incoming(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Checked:
+    """What the analysis says of a benchmark."""
+
+    limits: tuple[Bound | NotChecked, ...]
+    """Of the headline."""
+    checks: tuple[Check, ...]
+    """Of all results that a bound applies to, in short."""
+    standing: Standing | None
+    """The headline among what it may stand beside."""
+    conflicts: tuple[Conflict, ...]
+    """Pairs of figures that disagree, of which this record states one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """All that a page may be made from, besides its record."""
 
@@ -81,6 +100,10 @@ class Context:
     """Where the record's file can be edited; empty where no repository is known."""
     raw_files: frozenset[str] = frozenset()
     """Paths of the raw files of this record that the site holds."""
+    checked: Checked | None = None
+    """What the analysis says of a benchmark."""
+    brief: bool = False
+    """Whether the page has little room for that."""
 
     def link(self, ref: str, text: str = "") -> Link:
         """Return a link to a record or to one of its results; without an address where there is none."""

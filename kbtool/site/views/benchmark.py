@@ -11,6 +11,7 @@ from kbtool.schema.benchmark import Artifact, Client, Result
 from kbtool.site.columns import headline_of
 from kbtool.site.places import UP, anchor_of, facet_slug
 from kbtool.site.views.base import Citations, Context, Link, citations_of
+from kbtool.site.views.checked import CheckedView, checked_view
 from kbtool.site.views.conditions import Condition, compared_at, conditions, unstated
 from kbtool.site.views.facts import Group, Item, derivation_text
 from kbtool.site.views.page import Common, common_of
@@ -90,6 +91,7 @@ class BenchmarkView:
     gotchas: tuple[Link, ...]
     tags: tuple[str, ...]
     comparison_class: str
+    checked: CheckedView | None
 
 
 class ResultsPage(NamedTuple):
@@ -127,6 +129,7 @@ def benchmark_view(record: Benchmark, context: Context, *, whole: bool = False) 
         ),
         tags=record.tags,
         comparison_class=record.comparison_class or "",
+        checked=None if whole else checked_view(record, context),
     )
 
 

@@ -7,7 +7,7 @@ from kbtool.schema import Accelerator, Interconnect
 from kbtool.schema.things import Bandwidth, Compute, LinkFact, Price
 from kbtool.site.views.base import Citations, Context
 from kbtool.site.views.facts import Group, Item, fact_item, features, figure_item, plain_item, present
-from kbtool.site.views.text import counted, words
+from kbtool.site.views.text import counted, plural, words
 
 __all__ = ["accelerator_groups", "interconnect_groups"]
 
@@ -96,10 +96,14 @@ def _link_fact(fact: LinkFact, context: Context, citations: Citations) -> Iterat
         yield size
 
 
+def _of(price: Price) -> str:
+    return f" of {plural(price.accelerators, 'accelerator')}" if price.accelerators else ""
+
+
 def _price(price: Price, citations: Citations) -> Item:
     seen = price.seen.isoformat() if price.seen else "date not stated"
     return Item(
-        f"{words(price.basis).capitalize()}, per {price.per}",
+        f"{words(price.basis).capitalize()}, per {price.per}{_of(price)}",
         counted(price.amount),
         price.currency,
         f"{price.amount:f}",

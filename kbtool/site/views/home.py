@@ -1,12 +1,13 @@
 """The first page, the changes of all records, and what stays of withdrawn ones."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
+from kbtool.analysis.quality import ALL, MEASURES, Group, percent, qualities
 from kbtool.schema import KINDS, Withdrawn
 from kbtool.site import charts
 from kbtool.site.cards import Card
@@ -15,6 +16,7 @@ from kbtool.site.views.base import Link, to_record
 from kbtool.site.views.indexes import status_options
 from kbtool.site.views.lists import PLURALS, Find, Option, is_open, newest_first
 from kbtool.site.views.pager import pager_links
+from kbtool.site.views.quality import publisher_of, was_opened
 from kbtool.site.views.sweeps import Chart
 from kbtool.site.views.text import quantity_text
 from kbtool.vocab import METRICS
@@ -35,6 +37,8 @@ _NEWEST: Final = 8
 _CHANGES_PER_PAGE: Final = 100
 _DISCLOSED: Final = 10
 _HUBS: Final = 6
+_TRUSTED: Final = frozenset({"opened", "load", "quote", "engine_version"})
+"""Measures of the data's quality that stand on the first page."""
 
 
 class NewRecord(NamedTuple):
@@ -64,11 +68,25 @@ class Disclosed(NamedTuple):
     missing: int
 
 
+class Trust(NamedTuple):
+    """How many results have one thing that makes a figure worth trusting."""
+
+    title: str
+    percent: str
+    anchor: str
+    """On the page about data quality."""
+
+
 @dataclass(frozen=True, slots=True)
 class HomeView:
     """The first page."""
 
     counts: tuple[Option, ...]
+    publishers: int
+    """Publishers of the benchmarks' primary sources."""
+    updated: str
+    """Day of the newest change."""
+    trust: tuple[Trust, ...]
     statuses: tuple[Option, ...]
     results: int
     newest: tuple[NewRecord, ...]
@@ -114,8 +132,12 @@ def home_view(cards: Sequence[Card], spotlight: Spotlight | None) -> HomeView:
     kinds = Counter(card.kind for card in cards)
     benchmarks = [card for card in cards if card.kind == "benchmark" and card.stands]
     disclosed = _disclosed(benchmarks)
+    by_ref = {card.ref: card for card in cards}
     return HomeView(
         counts=tuple([Option(kind, PLURALS[kind], kinds[kind], index_page(f"{kind}s")) for kind in KINDS]),
+        publishers=len({publisher_of(by_ref[card.primary]) for card in benchmarks if card.primary in by_ref}),
+        updated=max((card.updated for card in cards), default=""),
+        trust=tuple(_trust(benchmarks, by_ref)),
         statuses=status_options(Counter(card.status for card in cards)),
         results=sum(len(card.results) for card in cards),
         newest=tuple([_newest(card) for card in newest_first(filter(is_open, benchmarks))[:_NEWEST]]),
@@ -150,6 +172,14 @@ def tombstone_view(stone: Withdrawn, find: Find) -> TombstoneView:
     return TombstoneView(
         stone.title, f"{stone.kind}s/{stone.id}", stone.withdrawn.isoformat(), stone.reason, replaced_by
     )
+
+
+def _trust(benchmarks: Sequence[Card], by_ref: Mapping[str, Card]) -> Iterator[Trust]:
+    groups = [Group(ALL, card.tally) for card in benchmarks if card.tally is not None]
+    for found in qualities(groups, lambda ref: was_opened(by_ref.get(ref))):
+        for measure, share in zip(MEASURES, found.shares, strict=True):
+            if measure.code in _TRUSTED:
+                yield Trust(measure.title, percent(share), measure.code)
 
 
 def _changes_page(number: int) -> str:

@@ -3,13 +3,12 @@
 from typing import Any
 
 from kbtool.schema import Benchmark, Record
+from kbtool.site.data.layout import LICENCE
 from kbtool.site.places import record_json, record_page
 from kbtool.site.views.base import Context
 from kbtool.site.views.text import metric_of
 
 __all__ = ["json_ld"]
-
-_LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 
 
 def json_ld(record: Record, context: Context, description: str) -> dict[str, Any]:
@@ -26,7 +25,7 @@ def json_ld(record: Record, context: Context, description: str) -> dict[str, Any
         "identifier": ref,
         "dateModified": context.card.updated,
         "creativeWorkStatus": context.card.status,
-        "license": _LICENCE,
+        "license": LICENCE,
         "isBasedOn": _sources(record, context),
     }
     if base:

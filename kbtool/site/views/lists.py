@@ -49,7 +49,7 @@ PLURALS: Final = {
 }
 _RELATIONS_OF_USE: Final = frozenset({"accelerator", "engine", "model", "interconnect", "source"})
 """Field names of references that say that a record uses, or quotes, another."""
-_FEW: Final = 8
+_FEW: Final = 3
 """Places of a quotation that are listed before the rest is only counted."""
 _BRIEF: Final = 3
 """Columns of a list that stands beside the rail of a page."""

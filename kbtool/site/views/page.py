@@ -114,7 +114,7 @@ def common_of(record: Record, context: Context, citations: Citations) -> Common:
         notes=prose_html(record.notes) if record.notes else None,
         changes=tuple(reversed(card.changes)),
         findings=context.findings,
-        cite=citation_of(record, context),
+        cite=_citation(context),
         edit_url=context.edit_url,
         yaml_path=raw_path(card.ref),
         json_path=record_json(card.ref),
@@ -178,3 +178,9 @@ def _claim(claim: Claim, context: Context, citations: Citations) -> ClaimView:
         about=", ".join(field_label(each) if "." in each else each for each in claim.fields),
         resolved_by=context.link(claim.resolved_by) if claim.resolved_by else None,
     )
+
+
+def _citation(context: Context) -> CiteView:
+    card = context.card
+    source = context.find(card.primary) if card.primary else None
+    return citation_of(card, source, site_name=context.site_name, site_url=context.site_url)

@@ -9,7 +9,7 @@ from kbtool.analysis.quality import ALL, CURATED, MEASURES, Group, Measure, Qual
 from kbtool.analysis.quality_history import HISTORY_PATH, Entry
 from kbtool.site.cards import Card
 
-__all__ = ["HISTORY_PLACE", "QualityView", "quality_view"]
+__all__ = ["HISTORY_PLACE", "QualityView", "publisher_of", "quality_view", "was_opened"]
 
 HISTORY_PLACE: Final = HISTORY_PATH.removeprefix("site/")
 """Where the site publishes the history, from its root."""
@@ -64,23 +64,25 @@ def quality_view(cards: Iterable[Card], group: Callable[[str], str], history: Se
 
     def rows(name: Callable[[Card], str], title: Callable[[str], str]) -> tuple[Row, ...]:
         groups = [Group(name(card), card.tally) for card in standing if card.tally is not None]
-        found = qualities(groups, lambda ref: _opened(by_ref.get(ref)))
+        found = qualities(groups, lambda ref: was_opened(by_ref.get(ref)))
         return tuple([_row(title(each.group), each) for each in found])
 
     return QualityView(
         measures=MEASURES,
         collections=(*rows(lambda _: ALL, _title), *rows(lambda card: group(card.ref) or CURATED, _title)),
-        publishers=rows(lambda card: _publisher(by_ref.get(card.primary)), str),
+        publishers=rows(lambda card: publisher_of(by_ref.get(card.primary)), str),
         past=tuple(_past(history)),
         history=HISTORY_PLACE if history else "",
     )
 
 
-def _opened(card: Card | None) -> bool:
+def was_opened(card: Card | None) -> bool:
+    """Return whether it is the card of a source that the last look found."""
     return card is not None and card.source is not None and card.source.opened
 
 
-def _publisher(card: Card | None) -> str:
+def publisher_of(card: Card | None) -> str:
+    """Return the publisher of a source, or words that say that there is none."""
     return card.source.publisher if card is not None and card.source is not None else "No primary source"
 
 

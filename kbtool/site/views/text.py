@@ -9,7 +9,7 @@ from kbtool.schema.benchmark import Result
 from kbtool.schema.common import Figure, OtherFigure
 from kbtool.vocab import METRICS, Metric
 from kbtool.vocab.numbers import number_text
-from kbtool.vocab.units import UNITS, format_number
+from kbtool.vocab.units import QUALIFIER_SIGNS, UNITS, format_number
 
 __all__ = [
     "NOT_STATED",
@@ -33,11 +33,6 @@ __all__ = [
 
 NOT_STATED: Final = "not stated"
 _EN_DASH: Final = "\N{EN DASH}"
-_SIGNS: Final = {
-    "approx": "\N{ALMOST EQUAL TO}",
-    "at_least": "\N{GREATER-THAN OR EQUAL TO}",
-    "at_most": "\N{LESS-THAN OR EQUAL TO}",
-}
 _SCOPES: Final = {
     "request": "one request",
     "user": "one user",
@@ -188,7 +183,7 @@ def what_it_counts(metric: Metric) -> str:
 def _quantity(
     value: Decimal | None, low: Decimal | None, high: Decimal | None, qualifier: str | None, unit: str
 ) -> Quantity:
-    sign = _SIGNS.get(qualifier or "", "")
+    sign = QUALIFIER_SIGNS.get(qualifier or "", "")
     sign_words = words(qualifier) if qualifier else ""
     if value is not None:
         return Quantity(format_number(value), unit, sign, sign_words, format(value, "f"))
@@ -197,7 +192,9 @@ def _quantity(
         text = _EN_DASH.join(format_number(each) for each in ends)
     elif ends:
         sign, sign_words = (
-            (_SIGNS["at_least"], "at least") if low is not None else (_SIGNS["at_most"], "at most")
+            (QUALIFIER_SIGNS["at_least"], "at least")
+            if low is not None
+            else (QUALIFIER_SIGNS["at_most"], "at most")
         )
         text = format_number(ends[0])
     else:

@@ -1,0 +1,1 @@
+"""The data files of the site: tables for programs, and what describes and cites them."""
