@@ -230,6 +230,8 @@ def test_a_site_without_its_packages_is_a_wrong_use(
     """The runner's extra brings some of them, so that the site's modules load: the rest is asked for by name."""
 
     def version(name: str) -> str:
+        if name.startswith("arro3"):
+            return "0.9.1"  # as where the runner's extra alone is there
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr("kbtool.site.builder.version", version)
