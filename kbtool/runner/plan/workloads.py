@@ -1,7 +1,7 @@
 """The part of a plan that says which requests are sent: one model a kind of workload."""
 
 from decimal import Decimal
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -23,7 +23,9 @@ __all__ = [
 TextClass = Literal["prose", "code", "structured", "synthetic"]
 """Classes of single prompts; conversations are of the class `agent`."""
 Tokens = Annotated[int, Field(ge=1, le=4_000_000)]
-Streams = Annotated[int, Field(ge=1, le=4096)]
+MAX_STREAMS: Final = 4096
+"""Users at once that a client on one host can be."""
+Streams = Annotated[int, Field(ge=1, le=MAX_STREAMS)]
 Requests = Annotated[int, Field(ge=1, le=1_000_000)]
 Seconds = Annotated[PositiveNumber, Field(le=86_400)]
 FilePath = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00\n]+$")]

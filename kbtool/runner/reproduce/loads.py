@@ -36,6 +36,11 @@ _WHOLE: Final = frozenset(
 """Metrics of a whole round."""
 PROMPT_ONLY: Final = frozenset({"prefill_tok_s", "ttft_ms"})
 """Metrics that a prompt alone shows, without an answer."""
+_MOST_REQ_S: Final = 1000
+_MOST_USERS: Final = 1024
+"""Four requests a user, three rounds and sessions stay within what one plan may send."""
+_SHORTEST_PROMPT_TOK: Final = 43
+"""Of the salt, a shared prefix and the closing request; `kbtool.runner.prompts` counts it for each class."""
 _TAILS: Final = frozenset({None, "p99", "max"})
 _OF_ANSWERS: Final = frozenset({"tok_s_per_user", "tpot_ms", "itl_ms"})
 _MIDDLE: Final = frozenset({None, "single", "mean", "median", "p50"})
@@ -142,6 +147,12 @@ def _against_figure(result: Result) -> Iterator[str]:
         yield f"it was withdrawn: {result.standing_reason or 'the record gives no reason'}"
     if result.value is None and (result.low is None or result.high is None):
         yield "the record gives no value to compare with"
+    if at.input_tok is not None and at.input_tok < _SHORTEST_PROMPT_TOK and metric != "prefill_tok_s":
+        yield f"prompts of {at.input_tok} tokens; one of our own has {_SHORTEST_PROMPT_TOK} or more, to be unlike the others"
+    if at.request_rate_req_s is not None and at.request_rate_req_s > _MOST_REQ_S:
+        yield f"{at.request_rate_req_s:,f} requests a second; such a rate means all at once, and a plan is kept to {_MOST_REQ_S:,}"
+    if at.concurrency is not None and at.concurrency > _MOST_USERS:
+        yield f"{at.concurrency:,} users at once; a plan of rounds and sessions is kept to {_MOST_USERS:,}"
     best_of_several = result.statistic in {"max", "peak"} and metric in _WHOLE
     given = _TAILS if OURS.get(metric) == "p99" else _MIDDLE
     if metric in OURS and result.statistic not in given and not best_of_several:

@@ -139,7 +139,8 @@ def test_from_a_plan_to_a_record_that_lints(kbtool: Run, project: Path, url: str
     assert (folder / "derived" / "report.html").read_bytes().startswith(b"<!doctype html>")
     done = kbtool("bench", "record", str(folder), "--root", str(project))
     assert done.code == ExitCode.CLEAN, done.err
-    assert [each for each in check(project) if each.severity != "info"] == []
+    # The server of the tests answers faster than any accelerator could: that alone is found.
+    assert {each.code for each in check(project) if each.severity != "info"} <= {"U216"}
     written = next((project / "records" / "benchmarks").glob("ev-small-*.yaml")).read_text(encoding="utf-8")
     assert "omitted_by_source" not in written
     assert "gaps:" in written
