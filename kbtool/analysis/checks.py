@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple, Self
 
-from kbtool.analysis.limits import Bound, Find, NotChecked, binding, limits
+from kbtool.analysis.limits import Bound, Find, NotChecked, binding, hard_limits
 from kbtool.schema import Benchmark
 
 __all__ = ["Check", "checks_of", "unchecked_reasons"]
@@ -35,15 +35,11 @@ class Check(NamedTuple):
 def checks_of(record: Benchmark, find: Find) -> Iterator[Check]:
     """Yield a check of each result that a bound applies to and that stands."""
     for result in record.results:
-        found = limits(record, result, find) if result.standing == "stands" else ()
+        found = hard_limits(record, result, find) if result.standing == "stands" else ()
         if not found:
             continue
         best = binding(found)
-        unchecked = [
-            (each.code, each.reason)
-            for each in found
-            if isinstance(each, NotChecked) and each.code in {"bandwidth", "compute"}
-        ]
+        unchecked = [(each.code, each.reason) for each in found if isinstance(each, NotChecked)]
         yield Check(result.id, result.metric, best.code if best else "", _short(best), tuple(unchecked))
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from kbtool.analysis.sides import CONDITIONS, SETTINGS, Side, SideFacts
 from kbtool.vocab.metrics import METRICS, Metric
+from kbtool.vocab.terms import WITHDRAWN
 
 __all__ = [
     "Comparison",
@@ -173,7 +174,7 @@ def _refusals(one: SideFacts, other: SideFacts) -> Iterator[str]:
 
 def _of_what_they_are(one: SideFacts, other: SideFacts) -> Iterator[str]:
     for side in (one, other):
-        if side.status in {"retracted", "superseded"}:
+        if side.status in WITHDRAWN:
             yield f"{side.ref} is {side.status}"
         elif side.standing == "withdrawn":
             yield f"{side.name} was withdrawn by its source"

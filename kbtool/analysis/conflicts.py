@@ -22,6 +22,7 @@ from kbtool.analysis.compare import Comparison, Difference, held_against
 from kbtool.analysis.likeness import Load, load_of, may_be_one
 from kbtool.analysis.sides import Side, SideFacts
 from kbtool.schema import Benchmark
+from kbtool.vocab.terms import WITHDRAWN
 
 __all__ = ["APART", "Conflict", "Finding", "Stated", "by_record", "conflicts", "stated_by"]
 
@@ -103,10 +104,6 @@ class Conflict:
         assert self.comparison.ratio is not None
         return self.comparison.ratio - 1
 
-    def is_about(self, ref: str) -> bool:
-        """Return whether a record states one of the two."""
-        return any(each.side.ref == ref for each in (*self.one.mentions, *self.other.mentions))
-
 
 def stated_by(ref: str, record: Benchmark, status: str, group: str) -> Iterator[Stated]:
     """Yield the speeds of a record that may be held against others.
@@ -140,7 +137,7 @@ def conflicts(stated: Iterable[Stated]) -> tuple[Conflict, ...]:
     """Return the conflicts: values that came back, then those that nothing explains, then by how far they are apart."""
     by_system: dict[str, list[Stated]] = {}
     for each in stated:
-        if each.side.status not in {"retracted", "superseded"}:
+        if each.side.status not in WITHDRAWN:
             by_system.setdefault(each.load.system, []).append(each)
     found: list[Conflict] = []
     for together in by_system.values():

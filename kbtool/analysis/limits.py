@@ -23,7 +23,7 @@ from kbtool.analysis.settings import in_force
 from kbtool.schema import Accelerator, Benchmark, Interconnect, Model, Record
 from kbtool.schema.benchmark import Result
 from kbtool.schema.common import Figure
-from kbtool.schema.things import Bandwidth, Compute
+from kbtool.schema.things import Bandwidth, Compute, KvBytes
 from kbtool.vocab.metrics import METRICS
 from kbtool.vocab.units import format_number
 
@@ -38,6 +38,7 @@ __all__ = [
     "binding",
     "broken",
     "explanations",
+    "hard_limits",
     "limits",
 ]
 
@@ -131,6 +132,11 @@ def limits(record: Benchmark, result: Result, find: Find) -> tuple[Bound | NotCh
         find: Returns the record of a reference, or None.
     """
     return tuple(_tried(record, result, find, _BOUNDS))
+
+
+def hard_limits(record: Benchmark, result: Result, find: Find) -> tuple[Bound | NotChecked, ...]:
+    """Return the hard ones of `limits`, without working out the others."""
+    return tuple(_tried(record, result, find, _HARD))
 
 
 def broken(record: Benchmark, result: Result, find: Find) -> Bound | None:
@@ -257,6 +263,11 @@ class _Case:
         assert self.result.value is not None
         return quantity(self.result.value, unit)
 
+    def cache(self) -> tuple[KvBytes | None, int | None]:
+        """The model's cache at 16 bits, and the bits that the run keeps an element in; None for what is not known."""
+        layout = next((each for each in self.model.kv_cache if each.layout.startswith("bf16")), None)
+        return layout, _BITS.get(self.record.serving.kv_cache_dtype or "")
+
     def cold(self) -> None:
         """Refuse a figure whose prompt may have come from a cache."""
         if self.result.at.prefix_cache not in {"cold", "off"}:
@@ -301,8 +312,7 @@ def _cache_bytes(case: _Case, users: int) -> Quantity | None:
     """Return the bytes of cache that a step reads at least; None where the kind of attention may read less, or is unknown."""
     model, at = case.model, case.result.at
     kind = model.attention.kind if model.attention else None
-    layout = next((each for each in model.kv_cache if each.layout.startswith("bf16")), None)
-    bits = _BITS.get(case.record.serving.kv_cache_dtype or "")
+    layout, bits = case.cache()
     if (
         kind is None
         or kind.value not in _PLAIN_ATTENTION
@@ -429,10 +439,9 @@ def _kv_capacity(case: _Case) -> Bound | None:
         return None
     if METRICS[case.result.metric].scope == "accelerator":
         return None
-    bits = _BITS.get(case.record.serving.kv_cache_dtype or "")
+    layout, bits = case.cache()
     if bits is None:
         raise _Missing("the data type of the KV cache is not stated")
-    layout = next((each for each in case.model.kv_cache if each.layout.startswith("bf16")), None)
     if layout is None:
         raise _Missing(f"{ref} does not give its cache bytes per token")
     per_token = case.figure("cache bytes a token, bf16", layout.bytes_per_tok, "B/tok", ref) * bits / 16

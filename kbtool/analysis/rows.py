@@ -9,13 +9,14 @@ from datetime import date
 from decimal import Decimal
 from typing import Final
 
-from kbtool.analysis.limits import Find, binding, limits
+from kbtool.analysis.limits import Find, binding, hard_limits
 from kbtool.analysis.normalise import Normalised, accelerators_serving, per_accelerator
 from kbtool.analysis.settings import in_force
 from kbtool.schema import Accelerator, Benchmark, Engine, Gotcha, Interconnect, Model, Record, Source
 from kbtool.schema.benchmark import Result
 from kbtool.schema.common import Figure
 from kbtool.vocab import METRICS
+from kbtool.vocab.terms import WITHDRAWN
 
 __all__ = ["COLUMNS", "Cell", "Row", "rows_of"]
 
@@ -34,10 +35,7 @@ class Row:
     @property
     def stands(self) -> bool:
         """Whether it may take part in a ranking: neither withdrawn nor of a retracted or superseded record."""
-        return self.cells.get("standing") != "withdrawn" and self.cells["status"] not in {
-            "retracted",
-            "superseded",
-        }
+        return self.cells.get("standing") != "withdrawn" and self.cells["status"] not in WITHDRAWN
 
 
 COLUMNS: Final[dict[str, tuple[str, ...]]] = {
@@ -82,13 +80,11 @@ def rows_of(ref: str, record: Record, status: str, find: Find | None = None) -> 
         TypeError: the record is of a kind that has no rows.
     """
     if isinstance(record, Benchmark):
+        own = _benchmark_cells(ref, record, status, find)
         for result in record.results:
             setup = in_force(record, result)
-            yield Row(
-                ref,
-                result.id,
-                _benchmark_cells(ref, setup, status, find) | _result_cells(setup, result, find),
-            )
+            shared = own if setup is record else _benchmark_cells(ref, setup, status, find)
+            yield Row(ref, result.id, shared | _result_cells(setup, result, find))
         return
     yield Row(ref, "", _head_cells(ref, record, status) | _kind_cells(record))
 
@@ -144,7 +140,7 @@ def _result_cells(setup: Benchmark, result: Result, find: Find | None) -> dict[s
     known = METRICS.get(result.metric)
     at = result.at
     shared = per_accelerator(setup, result)
-    bound = binding(limits(setup, result, find)) if find else None
+    bound = binding(hard_limits(setup, result, find)) if find else None
     return {
         "result": result.id,
         "metric": result.metric,

@@ -1,11 +1,13 @@
 """Where output goes: results to stdout, diagnostics to stderr, colour and progress only on a terminal."""
 
+import csv
 import io
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +25,7 @@ __all__ = [
     "prepare_streams",
     "progress",
     "say",
+    "say_csv",
     "show_table",
 ]
 
@@ -106,6 +109,16 @@ def show_table(table: "Table") -> None:
         out.print(table)
     for line in capture.get().splitlines():
         say(line.rstrip())
+
+
+def say_csv(rows: Iterable[Iterable[str | int | float | Decimal | bool | None]]) -> None:
+    """Print rows as CSV with LF line ends, in a form that no spreadsheet runs as a formula."""
+    from kbtool.escape import csv_cell
+
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerows(map(csv_cell, row) for row in rows)
+    say(buffer.getvalue().removesuffix("\n"))
 
 
 def find_root(given: Path | None) -> Path:

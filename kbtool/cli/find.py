@@ -1,7 +1,5 @@
 """`kbtool find`: rows of records and results by words, filters and order."""
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from datetime import date
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from kbtool.cli.console import complain, console, find_root, say
+from kbtool.cli.console import complain, console, find_root, say, say_csv
 from kbtool.cli.options import RootOption, TableFormat
 from kbtool.errors import ExitCode, UsageError
 
@@ -158,13 +156,7 @@ def _print(rows: "Sequence[Row]", columns: Sequence[str], output: TableFormat) -
         say(json.dumps([{name: _json(row.cells.get(name)) for name in columns} for row in rows], indent=2))
         return
     if output is TableFormat.CSV:
-        from kbtool.escape import csv_cell
-
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([csv_cell(_plain(row.cells.get(name))) for name in columns] for row in rows)
-        say(buffer.getvalue().removesuffix("\n"))
+        say_csv([columns, *([_plain(row.cells.get(name)) for name in columns] for row in rows)])
         return
     _print_table(rows, columns)
 

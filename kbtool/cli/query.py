@@ -1,7 +1,5 @@
 """`kbtool query`: SQL over the tables of the data files."""
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Sequence
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kbtool.cli.build import site_package
-from kbtool.cli.console import complain, find_root, progress, say, show_table
+from kbtool.cli.console import complain, find_root, progress, say, say_csv, show_table
 from kbtool.cli.options import RootOption, TableFormat
 from kbtool.errors import ExitCode
 
@@ -88,13 +86,7 @@ def _shown(cell: Any) -> str:
 
 
 def _print_csv(found: "Answer") -> None:
-    from kbtool.escape import csv_cell
-
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(map(csv_cell, found.columns))
-    writer.writerows([csv_cell(_plain(cell)) for cell in row] for row in found.rows)
-    say(buffer.getvalue().removesuffix("\n"))
+    say_csv([found.columns, *(map(_plain, row) for row in found.rows)])
 
 
 def _plain(cell: Any) -> str | int | float | Decimal | bool | None:

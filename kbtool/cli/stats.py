@@ -1,7 +1,5 @@
 """`kbtool stats`: how complete the data are, over all results and by group, and what that was on earlier days."""
 
-import csv
-import io
 import json
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbtool.cli.console import complain, find_root, say, show_table
+from kbtool.cli.console import complain, find_root, say, say_csv, show_table
 from kbtool.cli.options import RootOption, TableFormat, day
 
 if TYPE_CHECKING:
@@ -61,29 +59,43 @@ def stats(
     corpus = load(project)
     if corpus.findings:
         complain(f"{len(corpus.findings)} findings keep files from being counted; `kbtool lint` lists them")
-    total = _qualities(corpus, lambda _ref, _record: ALL)
-    groups = _qualities(corpus, partial(_KEYS[by], corpus))
-    _PRINT[output]([*total, *groups], by)
+    counted = _Counted(corpus)
+    total = counted.by(lambda _ref, _record: ALL)
+    _PRINT[output]([*total, *counted.by(partial(_KEYS[by], corpus))], by)
     if saved is not None:
         from kbtool.analysis.quality_history import entries_of
 
-        _save(project, entries_of(saved, [*total, *_qualities(corpus, partial(_collection, corpus))]))
+        _save(project, entries_of(saved, [*total, *counted.by(partial(_collection, corpus))]))
 
 
-def _qualities(corpus: "Corpus", key: "Callable[[str, Benchmark], str]") -> "list[Quality]":
-    from kbtool.analysis.quality import Group, is_opened, qualities, tally
-    from kbtool.schema import Benchmark, Source
+class _Counted:
+    """What every benchmark that stands adds to the figures, tallied once."""
 
-    def opened(ref: str) -> bool:
-        source = corpus.get(ref)
+    def __init__(self, corpus: "Corpus") -> None:
+        from kbtool.analysis.quality import tally
+        from kbtool.schema import Benchmark
+        from kbtool.vocab.terms import WITHDRAWN
+
+        self._corpus = corpus
+        self._tallies = [
+            (ref, record, tally(record))
+            for ref, record in corpus.records.items()
+            if isinstance(record, Benchmark) and record.status not in WITHDRAWN
+        ]
+
+    def by(self, key: "Callable[[str, Benchmark], str]") -> "list[Quality]":
+        """Return the figures by group."""
+        from kbtool.analysis.quality import Group, qualities
+
+        groups = [Group(key(ref, record), found) for ref, record, found in self._tallies]
+        return qualities(groups, self._opened)
+
+    def _opened(self, ref: str) -> bool:
+        from kbtool.analysis.quality import is_opened
+        from kbtool.schema import Source
+
+        source = self._corpus.get(ref)
         return isinstance(source, Source) and is_opened(source)
-
-    groups: list[Group] = [
-        Group(key(ref, record), tally(record))
-        for ref, record in corpus.records.items()
-        if isinstance(record, Benchmark) and record.status not in {"superseded", "retracted"}
-    ]
-    return qualities(groups, opened)
 
 
 def _publisher(corpus: "Corpus", _ref: str, record: "Benchmark") -> str:
@@ -142,23 +154,23 @@ def _print_json(qualities: "Sequence[Quality]", by: By) -> None:
 
 def _print_csv(qualities: "Sequence[Quality]", by: By) -> None:
     from kbtool.analysis.quality import MEASURES
-    from kbtool.escape import csv_cell
 
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(
-        [by.value, "records", "results", *(f"{each.code}{end}" for each in MEASURES for end in ("", "_of"))]
-    )
-    for each in qualities:
-        writer.writerow(
-            [
-                csv_cell(each.group),
-                each.records,
-                each.results,
-                *(part for share in each.shares for part in share),
-            ]
-        )
-    say(buffer.getvalue().removesuffix("\n"))
+    head = [
+        by.value,
+        "records",
+        "results",
+        *(f"{each.code}{end}" for each in MEASURES for end in ("", "_of")),
+    ]
+    rows: list[list[str | int]] = [
+        [
+            each.group,
+            each.records,
+            each.results,
+            *(part for share in each.shares for part in (share.have, share.of)),
+        ]
+        for each in qualities
+    ]
+    say_csv([head, *rows])
 
 
 _PRINT: "dict[TableFormat, Callable[[Sequence[Quality], By], None]]" = {

@@ -1,7 +1,7 @@
 """What the analysis says of each benchmark, kept from build to build: sides of comparisons, bounds, loads.
 
 As for the rows (`kbtool.site.record_rows`), what was worked out of a record is worked out again only where something behind it
-changed: its own file, its status, or a record that was asked for on the way. Pages over all records, and the lists of
+changed (`kbtool.site.memo`). Pages over all records, and the lists of
 comparable records on each page, are made from this and parse no record.
 """
 
@@ -12,14 +12,15 @@ from typing import Any, Final
 
 from kbtool.analysis.checks import Check, checks_of
 from kbtool.analysis.conflicts import Conflict, Stated, by_record, conflicts, stated_by
+from kbtool.analysis.limits import Find
 from kbtool.analysis.peers import Standing, family_of, standing_of
 from kbtool.analysis.sides import Side, SideFacts
 from kbtool.schema import Accelerator, Benchmark, Record
 from kbtool.schema.things import Price
 from kbtool.site.cards import Card
 from kbtool.site.library import Library
+from kbtool.site.memo import Memo
 from kbtool.site.products import key_of
-from kbtool.site.state import CachedRows
 
 __all__ = ["Analysed"]
 
@@ -34,7 +35,7 @@ class Analysed:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._cached: dict[str, CachedRows] = {}
+        self._ensure = Memo(library, library.cached_analyses, self._made).ensure
         self.sides = lru_cache(maxsize=_KEPT)(self._sides)
 
     def make(self) -> None:
@@ -164,43 +165,14 @@ class Analysed:
                 if len(systems[load[0]]) > 1:
                     yield Stated.of_plain([self.sides(ref)[index], load, *rest])
 
-    def _ensure(self, ref: str) -> CachedRows:
-        known = self._cached.get(ref)
-        if known is None:
-            known = self._library.cached_analyses.get(ref)
-            if known is None or known.key != self._key(ref, known.consulted.split()):
-                known = self._made(ref)
-            self._cached[ref] = known
-        return known
-
-    def _made(self, ref: str) -> CachedRows:
-        library, consulted = self._library, dict[str, None]()
-
-        def find(other: str) -> Record | None:
-            consulted[other] = None
-            return library.record(other) if other in library.cards else None
-
-        held = library.holds(ref)
-        record = library.record(ref)
+    def _made(self, ref: str, record: Record, find: Find) -> str:
         if isinstance(record, Accelerator):
-            text = json.dumps([each.model_dump(mode="json") for each in record.prices])
-        else:
-            assert isinstance(record, Benchmark)
-            text = _encoded(ref, record, library.cards[ref].status, find)
-        if not held:
-            library.forget(ref)
-        asked = tuple(consulted)
-        made = CachedRows(self._key(ref, asked), " ".join(asked), text)
-        library.cached_analyses.put(ref, made)
-        return made
-
-    def _key(self, ref: str, consulted: tuple[str, ...] | list[str]) -> str:
-        library = self._library
-        digests = (library.digest(each) if each in library.cards else "" for each in consulted)
-        return key_of(library.digest(ref), library.cards[ref].status, digests)
+            return json.dumps([each.model_dump(mode="json") for each in record.prices])
+        assert isinstance(record, Benchmark)
+        return _encoded(ref, record, self._library.cards[ref].status, find)
 
 
-def _encoded(ref: str, record: Benchmark, status: str, find: Any) -> str:
+def _encoded(ref: str, record: Benchmark, status: str, find: Find) -> str:
     """Return three lines of JSON: an overview that every build reads, the sides, the checks."""
     sides = [Side(ref, record, result, status).facts for result in record.results]
     by_id = {each.result: index for index, each in enumerate(sides)}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kbtool.findings import Finding
 from kbtool.site.library import CardCache, Files, Library, RowCache, read_files
@@ -22,6 +22,9 @@ from kbtool.site.products import key_of, ready
 from kbtool.site.shell import Shell, build_shell
 from kbtool.site.state import State, state_path
 from kbtool.site.static_files import read_citation, static_products
+
+if TYPE_CHECKING:
+    from kbtool.site.analysed import Analysed
 
 __all__ = ["BuildReport", "Builder", "Progress", "build", "fingerprint"]
 
@@ -123,15 +126,15 @@ class Builder:
             if state.fact("inputs") != inputs or not target.keep_all():
                 if self._cards is None:
                     self._cards, self._rows = CardCache(state.cards()), RowCache(state.rows())
-                    self._analyses = RowCache(state.analyses())
+                    self._analyses = RowCache(state.rows("record_analysis"))
                 library = Library(self._root, files, self._cards, self._rows, self._analyses)
                 job = _Job(
                     library, shell, target, _by_path(findings), edit_base, _Steps(progress, len(files.found))
                 )
-                job.make_pages()
+                analysed = job.make_pages()
                 if pages_ready is not None:
                     pages_ready(target.written)
-                job.make_search()
+                job.make_search(analysed)
                 broken = tuple(sorted(library.findings, key=Finding.sort_key))
                 self._remember(state, files, library, target)
                 # What is broken is said by every build, so that such a state never counts as done.
@@ -155,7 +158,7 @@ class Builder:
         state.set_rows(self._rows.new, library.cards)
         self._rows.new.clear()
         assert self._analyses is not None
-        state.set_analyses(self._analyses.new, library.cards)
+        state.set_rows(self._analyses.new, library.cards, "record_analysis")
         self._analyses.new.clear()
         state.set_written(*target.changes())
         state.set_fact("records", str(len(library.cards)))
@@ -187,8 +190,8 @@ class _Job:
     edit_base: str
     steps: _Steps
 
-    def make_pages(self) -> None:
-        """Make everything but search and manifest."""
+    def make_pages(self) -> "Analysed":
+        """Make the pages of records and those over all of them; return what the analysis says, for what comes after."""
         # Rules are a heavy import, and a build with nothing to do needs none of them.
         from kbtool.site.overview_pages import OverviewPages
         from kbtool.site.record_pages import RecordPages
@@ -209,11 +212,11 @@ class _Job:
             self.target.bring(product)
         for product in static_products(library, self.shell):
             self.target.bring(product)
+        return pages.analysed
 
-    def make_search(self) -> None:
+    def make_search(self, analysed: "Analysed") -> None:
         """Make the analysis, the explorer, the data files and the search index, remove what vanished, and write the manifest."""
         from kbtool.lint.pages import rule_pages
-        from kbtool.site.analysed import Analysed
         from kbtool.site.analysis_pages import AnalysisPages
         from kbtool.site.data.products import bring_data
         from kbtool.site.explore import ExplorePages
@@ -221,7 +224,7 @@ class _Job:
         from kbtool.site.table import ResultTable
 
         # All are of all records: a reader of one page waits for none of them.
-        for product in AnalysisPages(self.library, self.shell, Analysed(self.library)).products():
+        for product in AnalysisPages(self.library, self.shell, analysed).products():
             self.target.bring(product)
         results = ResultTable(self.library)
         for product in ExplorePages(results, self.shell).products():

@@ -19,7 +19,7 @@ from kbtool.schema.common import Change
 from kbtool.site.columns import Cell, cells_of, headline_of, results_in_order
 from kbtool.site.views.text import Quantity, published_text, result_quantity, scalar_text, words
 from kbtool.vocab.disclosure import DISCLOSURE_FIELDS
-from kbtool.vocab.terms import Interest
+from kbtool.vocab.terms import WITHDRAWN, Interest
 
 __all__ = ["Card", "CardChange", "Mention", "RawFile", "SourceFacts", "card_of"]
 
@@ -109,7 +109,7 @@ class Card:
     @property
     def stands(self) -> bool:
         """Whether it may stand in rankings and counts."""
-        return self.status not in {"superseded", "retracted"}
+        return self.status not in WITHDRAWN
 
     def to_row(self) -> str:
         """Return the card as JSON."""

@@ -214,6 +214,10 @@ class Library:
             kept = self._records[ref] = found
         return kept
 
+    def whole(self, ref: str) -> Record | None:
+        """Return a whole record as `record` does, or None where there is none of this reference."""
+        return self.record(ref) if ref in self.cards else None
+
     def holds(self, ref: str) -> bool:
         """Return whether a whole record is at hand."""
         return ref in self._records

@@ -123,15 +123,11 @@ class RecordPages:
 
     def _checked(self, card: Card, record: Benchmark) -> Checked:
         """Return what the analysis says of a benchmark."""
-        library = self.library
         head = headline_of(record)
         stands = head is not None and card.stands and head.standing == "stands"
 
-        def find(ref: str) -> Record | None:
-            return library.record(ref) if ref in library.cards else None
-
         return Checked(
-            limits=limits(record, head, find) if head is not None and stands else (),
+            limits=limits(record, head, self.library.whole) if head is not None and stands else (),
             checks=self.analysed.checks(card.ref),
             standing=self.analysed.standing_of(card),
             conflicts=self.analysed.conflicts_of(card.ref),

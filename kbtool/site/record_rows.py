@@ -1,23 +1,22 @@
 """The rows of every record, kept from build to build: a row is worked out again only where something behind it changed.
 
-What a row is made from is found out while it is made: its own record, its status, and each record that was asked for on the
-way, such as the accelerator whose bandwidth bounds it. The digests of these are its key.
-
 The cache holds the rows of one record as JSON, column by column, a cell that all of them share once: 60,000 rows are then read
 back in less than a second, and the rows of one record share their texts.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final
 
+from kbtool.analysis.limits import Find
 from kbtool.analysis.rows import COLUMNS, Cell, Row, rows_of
 from kbtool.analysis.tables import TABLES, Type
 from kbtool.schema import Record
 from kbtool.site.library import Library
+from kbtool.site.memo import Memo
 from kbtool.site.products import key_of
 from kbtool.site.state import CachedRows
 
@@ -31,17 +30,11 @@ class RecordRows:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._cached: dict[str, CachedRows] = {}
+        self._memo = Memo(library, library.cached_rows, self._made)
 
     def ensure(self, ref: str) -> CachedRows:
         """Return the rows of a record as the cache has them, made now where something behind them changed."""
-        known = self._cached.get(ref)
-        if known is None:
-            known = self._library.cached_rows.get(ref)
-            if known is None or known.key != self._key(ref, known.consulted.split()):
-                known = self._made(ref)
-            self._cached[ref] = known
-        return known
+        return self._memo.ensure(ref)
 
     def digest(self, kind: str) -> str:
         """Return a hash of everything that the rows of a kind depend on."""
@@ -64,27 +57,9 @@ class RecordRows:
     def _refs(self, kind: str) -> Iterator[str]:
         return (ref for ref, card in self._library.cards.items() if card.kind == kind)
 
-    def _made(self, ref: str) -> CachedRows:
-        library, consulted = self._library, dict[str, None]()
-
-        def find(other: str) -> Record | None:
-            consulted[other] = None
-            return library.record(other) if other in library.cards else None
-
-        card = library.cards[ref]
-        held = library.holds(ref)
-        rows = list(rows_of(ref, library.record(ref), card.status, find))
-        if not held:
-            library.forget(ref)
-        asked = tuple(consulted)
-        made = CachedRows(self._key(ref, asked), " ".join(asked), _encoded(rows, COLUMNS[card.kind]))
-        library.cached_rows.put(ref, made)
-        return made
-
-    def _key(self, ref: str, consulted: Iterable[str]) -> str:
-        library = self._library
-        digests = (library.digest(each) if each in library.cards else "" for each in consulted)
-        return key_of(library.digest(ref), library.cards[ref].status, digests)
+    def _made(self, ref: str, record: Record, find: Find) -> str:
+        card = self._library.cards[ref]
+        return _encoded(list(rows_of(ref, record, card.status, find)), COLUMNS[card.kind])
 
 
 def _encoded(rows: Sequence[Row], names: Sequence[str]) -> str:

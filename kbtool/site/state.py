@@ -10,11 +10,11 @@ import sqlite3
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
 
 from kbtool.errors import UsageError
 
-__all__ = ["CachedCard", "CachedRows", "Kept", "State", "Written", "state_path"]
+__all__ = ["CachedCard", "CachedRows", "Kept", "RowTable", "State", "Written", "state_path"]
 
 _LAYOUT: Final = "2"
 _TABLES: Final = """
@@ -32,6 +32,10 @@ _TABLES: Final = """
         path TEXT PRIMARY KEY, key TEXT NOT NULL, sha256 TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL
     ) WITHOUT ROWID;
 """
+
+
+RowTable = Literal["record_rows", "record_analysis"]
+"""Tables of texts by record: its rows, and what the analysis says of it."""
 
 
 class CachedCard(NamedTuple):
@@ -163,31 +167,20 @@ class State:
         gone = ((path,) for path in known if path not in paths)
         self._connection.executemany("DELETE FROM card WHERE path = ?", gone)
 
-    def rows(self) -> dict[str, CachedRows]:
-        """Return the cached rows of every record by its reference."""
-        rows = self._connection.execute("SELECT ref, key, consulted, cells FROM record_rows")
+    def rows(self, table: RowTable = "record_rows") -> dict[str, CachedRows]:
+        """Return what is kept of every record by its reference."""
+        rows = self._connection.execute(f"SELECT ref, key, consulted, cells FROM {table}")  # noqa: S608 - of a closed set
         return {ref: CachedRows(key, consulted, cells) for ref, key, consulted, cells in rows}
 
-    def set_rows(self, rows: Mapping[str, CachedRows], refs: Container[str]) -> None:
-        """Remember new rows, and forget those of records that are no longer among `refs`."""
+    def set_rows(
+        self, rows: Mapping[str, CachedRows], refs: Container[str], table: RowTable = "record_rows"
+    ) -> None:
+        """Remember what was made anew, and forget that of records that are no longer among `refs`."""
         stored = ((ref, *each) for ref, each in rows.items())
-        self._connection.executemany("INSERT OR REPLACE INTO record_rows VALUES (?, ?, ?, ?)", stored)
-        known = [ref for (ref,) in self._connection.execute("SELECT ref FROM record_rows")]
+        self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)", stored)  # noqa: S608
+        known = [ref for (ref,) in self._connection.execute(f"SELECT ref FROM {table}")]  # noqa: S608
         gone = ((ref,) for ref in known if ref not in refs)
-        self._connection.executemany("DELETE FROM record_rows WHERE ref = ?", gone)
-
-    def analyses(self) -> dict[str, CachedRows]:
-        """Return what was worked out of every benchmark by its reference."""
-        rows = self._connection.execute("SELECT ref, key, consulted, cells FROM record_analysis")
-        return {ref: CachedRows(key, consulted, cells) for ref, key, consulted, cells in rows}
-
-    def set_analyses(self, made: Mapping[str, CachedRows], refs: Container[str]) -> None:
-        """Remember what was worked out anew, and forget that of records that are no longer among `refs`."""
-        stored = ((ref, *each) for ref, each in made.items())
-        self._connection.executemany("INSERT OR REPLACE INTO record_analysis VALUES (?, ?, ?, ?)", stored)
-        known = [ref for (ref,) in self._connection.execute("SELECT ref FROM record_analysis")]
-        gone = ((ref,) for ref in known if ref not in refs)
-        self._connection.executemany("DELETE FROM record_analysis WHERE ref = ?", gone)
+        self._connection.executemany(f"DELETE FROM {table} WHERE ref = ?", gone)  # noqa: S608
 
     def written(self) -> dict[str, Written]:
         """Return what is known of every file of the site."""

@@ -11,6 +11,7 @@ from kbtool.vocab.warnings import WARNINGS
 
 __all__ = [
     "DEFINITIONS",
+    "WITHDRAWN",
     "Basis",
     "CacheProof",
     "CacheState",
@@ -40,6 +41,8 @@ __all__ = [
 
 StatedStatus = Literal["draft", "disputed", "superseded", "retracted"]
 Status = Literal["draft", "reviewed", "verified", "disputed", "superseded", "retracted"]
+WITHDRAWN: Final = frozenset({"retracted", "superseded"})
+"""Statuses of records that keep their page and leave every ranking and count."""
 MeasuredBy = Literal["self", "third_party", "operator", "vendor", "auditor", "unknown"]
 Basis = Literal["stated", "inferred", "derived"]
 GapReason = Literal["not_applicable", "not_observable", "unknown_dev_build", "withdrawn"]

@@ -18,6 +18,7 @@ from kbtool.schema.benchmark import At
 from kbtool.store.suggest import nearest
 from kbtool.vocab.disclosure import DISCLOSURE_FIELDS
 from kbtool.vocab.metrics import METRICS
+from kbtool.vocab.terms import WITHDRAWN
 
 _OTHER_RULES: Final = frozenset({"slo", "baseline"})
 _STANDS_IN: Final = {
@@ -458,7 +459,7 @@ def _speeds_by_system(facts: Facts) -> Mapping[str, Sequence[_Speed]]:
     """Return the speeds of each kind of system that more than one record is about, the slowest first."""
     found: dict[str, list[_Speed]] = {}
     for record in facts.of_kind("benchmark"):
-        if record.status in {"superseded", "retracted"}:
+        if record.status in WITHDRAWN:
             continue
         for each in record.measurements:
             if each.load is not None:
