@@ -3,6 +3,7 @@
 The short form is for pages over all results; `kbtool.analysis.limits` has the long one, with formula and inputs.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple, Self
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple, Self
 from kbtool.analysis.limits import Bound, Find, NotChecked, binding, hard_limits
 from kbtool.schema import Benchmark
 
-__all__ = ["Check", "checks_of", "unchecked_reasons"]
+__all__ = ["Check", "Unchecked", "checks_of", "unchecked_reasons"]
 
 
 class Check(NamedTuple):
@@ -43,22 +44,55 @@ def checks_of(record: Benchmark, find: Find) -> Iterator[Check]:
         yield Check(result.id, result.metric, best.code if best else "", _short(best), tuple(unchecked))
 
 
-def unchecked_reasons(checks: Iterable[Check]) -> dict[tuple[str, str], int]:
-    """Return how many results were not held against a hard bound, by bound and reason, the most first."""
-    counts: dict[tuple[str, str], int] = {}
-    for check in checks:
+class Unchecked(NamedTuple):
+    """Why a hard bound was not worked out, and of how many results."""
+
+    code: str
+    reason: str
+    """A clause that follows "because", without the record that it names."""
+    results: int
+    records: tuple[str, ...]
+    """The benchmarks that these results are of, those with most of them first."""
+    lacking: tuple[str, ...]
+    """The accelerators or models whose records lack something, those that most results miss first."""
+
+
+def unchecked_reasons(checks: Iterable[tuple[str, Check]]) -> tuple[Unchecked, ...]:
+    """Return why results were not held against a hard bound, by bound and reason, the most first.
+
+    Args:
+        checks: Each with the benchmark that it is of.
+    """
+    records: dict[tuple[str, str], Counter[str]] = {}
+    lacking: dict[tuple[str, str], Counter[str]] = {}
+    for ref, check in checks:
         for code, reason in check.unchecked:
-            key = (code, _general(reason))
-            counts[key] = counts.get(key, 0) + 1
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+            general, subject = _general(reason)
+            records.setdefault((code, general), Counter())[ref] += 1
+            lacking.setdefault((code, general), Counter())[subject] += 1
+    found = [
+        Unchecked(
+            *key, refs.total(), tuple(_most_first(refs)), tuple(filter(None, _most_first(lacking[key])))
+        )
+        for key, refs in records.items()
+    ]
+    return tuple(sorted(found, key=lambda each: (-each.results, each.code, each.reason)))
+
+
+def _most_first(counts: Counter[str]) -> list[str]:
+    return sorted(counts, key=lambda each: (-counts[each], each))
 
 
 def _short(bound: Bound | None) -> str:
     return "" if bound is None else f"{Decimal(f'{bound.share:.4g}'):f}"
 
 
-def _general(reason: str) -> str:
-    """Return a reason without the record that it names: `accelerators/x does not give y` is of the accelerator."""
+def _general(reason: str) -> tuple[str, str]:
+    """Return a reason without the record that it names, and that: `accelerators/x does not give y` is of the accelerator."""
     head, _, rest = reason.partition(" ")
     folder, slash, _ = head.partition("/")
-    return f"the {folder.removesuffix('s')}'s record {rest}" if slash and folder.endswith("s") else reason
+    return (
+        (f"the {folder.removesuffix('s')}'s record {rest}", head)
+        if slash and folder.endswith("s")
+        else (reason, "")
+    )

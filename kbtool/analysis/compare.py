@@ -47,16 +47,17 @@ _FAMILIES: Final = {
 }  # fmt: skip
 """Throughput of tokens: metrics of one family are one figure in several scopes, and can be brought to one accelerator.
 
-It is often given at the load that suits each system best: its concurrency is listed, not refused.
+It is often given at the load that suits each system best, so that loads need not be equal: see `_NEAR_LOAD`.
 """
 _NAMES: Final = {
     "concurrency": "concurrency", "request_rate": "request rate", "input_tok": "input length", "output_tok": "output length",
+    "depth_tok": "depth of the context before the input",
     "prompt_class": "prompt class", "prefix_cache": "cache state", "interval": "interval", "baseline": "baseline",
     "slo": "set of limits", "precision": "precision of the weights", "expert_precision": "precision of the experts",
     "part": "part of the system",
 }  # fmt: skip
 _ALWAYS: Final = ("precision",)
-_WHERE_STATED: Final = ("expert_precision", "part", "prefix_cache", "request_rate")
+_WHERE_STATED: Final = ("depth_tok", "expert_precision", "part", "prefix_cache", "request_rate")
 """Conditions that refuse where both sides state them; silence on them is no reservation."""
 _MORE: Final = {
     "tok_s_per_user": ("input_tok",), "decode_tok_s_per_user": ("input_tok",),
@@ -66,8 +67,14 @@ _GENERIC: Final = ("fp4", "fp6", "fp8", "int4")
 """Data types whose encoding is not stated: `fp4` may be `mxfp4`."""
 _CENTRES: Final = ("mean", "median", "p50")
 """Statistics that a single run is a small sample of."""
-_LENGTHS: Final = frozenset({"input_tok", "output_tok"})
-_LOADS: Final = ("concurrency", "request_rate")
+_LENGTHS: Final = frozenset({"depth_tok", "input_tok", "output_tok"})
+_LOADS: Final = ("request_rate", "concurrency")
+"""What says how much a system was asked at once; where two tell both, the rate says it better than a cap on its requests."""
+_NEAR_LOAD: Final = 2
+"""Throughput grows with the load: loads further apart than this factor refuse, nearer ones that are not equal are a reservation.
+
+Where figures are held against one another per accelerator, so may their loads be: 64 requests on 8 accelerators are as 8 on 1.
+"""
 
 
 class Difference(NamedTuple):
@@ -149,11 +156,13 @@ def rules_as_data() -> dict[str, Any]:
         "generic": list(_GENERIC),
         "length_slack_percent": _LENGTH_SLACK_PERCENT,
         "lengths": sorted(_LENGTHS),
+        "loads": list(_LOADS),
         "metrics": {
             each.id: [each.title, each.unit, each.scope, each.tokens, list(_asked(each)), each.direction]
             for each in METRICS.values()
         },
         "names": _NAMES,
+        "near_load": _NEAR_LOAD,
         "scopes": _SCOPES,
         "settings": list(SETTINGS),
         "tokens": _TOKENS,
@@ -222,10 +231,46 @@ def _of_conditions(one: SideFacts, other: SideFacts) -> Iterator[str]:
         if name not in conditions or a is None or b is None or _equal(name, a, b):
             continue
         if name in _LOADS and one.metric in _FAMILIES:
-            continue
+            continue  # `_loads` weighs them
         yield f"another {_NAMES[name]}: {a} against {b}"
+    loads = _loads(one, other)
+    if loads is not None and not loads.near:
+        yield f"another {_NAMES[loads.name]}: {loads.words}"
     if one.decreed != other.decreed:
         yield f"drafts of {(one if one.decreed else other).name} were accepted by decree"
+
+
+class _Loads(NamedTuple):
+    """How much two systems were asked at once."""
+
+    name: str
+    pairs: tuple[tuple[Decimal, Decimal], ...]
+    """Both loads as they are told, then in proportion to the accelerators where the throughputs are per accelerator."""
+    words: str
+
+    @property
+    def equal(self) -> bool:
+        return any(a == b for a, b in self.pairs)
+
+    @property
+    def near(self) -> bool:
+        return any(max(pair) <= _NEAR_LOAD * min(pair) for pair in self.pairs)
+
+
+def _loads(one: SideFacts, other: SideFacts) -> _Loads | None:
+    """Return the loads of two throughputs; None where they tell none in common."""
+    name = next((each for each in _LOADS if each in one.told and each in other.told), None)
+    if one.metric not in _FAMILIES or name is None:
+        return None
+    told = (one.told[name], other.told[name])
+    whole = (Decimal(told[0].replace(",", "")), Decimal(told[1].replace(",", "")))
+    counts = (one.accelerators, other.accelerators)
+    is_shared = _per_accelerator(one, other) or METRICS[one.metric].scope == "accelerator"
+    if not is_shared or counts[0] is None or counts[1] is None or counts[0] == counts[1]:
+        return _Loads(name, (whole,), f"{told[0]} against {told[1]}")
+    share = (whole[0] * counts[1], whole[1] * counts[0])
+    words = f"{told[0]} on {counts[0]} accelerators against {told[1]} on {counts[1]}"
+    return _Loads(name, (whole, share), words)
 
 
 def _asked(metric: Metric) -> tuple[str, ...]:
@@ -281,6 +326,21 @@ def _basis(one: SideFacts, other: SideFacts) -> str:
 
 
 def _reservations(one: SideFacts, other: SideFacts) -> Iterator[str]:
+    yield from _silences(one, other)
+    loads = _loads(one, other)
+    if loads is not None and not loads.equal:
+        yield f"the {_NAMES[loads.name]} is near and not equal: {loads.words}"
+    if bool(one.statistic) != bool(other.statistic):
+        yield "one of the two does not say which statistic it is"
+    elif (one.statistic == "single") != (other.statistic == "single"):
+        yield "one of the two is a single run"
+    for side in (one, other):
+        if side.status == "disputed" or side.standing == "disputed":
+            yield f"{side.name} is disputed"
+
+
+def _silences(one: SideFacts, other: SideFacts) -> Iterator[str]:
+    """Yield each condition that the metric asks for and one of the two does not state."""
     conditions: set[str] = {*_asked(METRICS[one.metric]), *_asked(METRICS[other.metric])}
     if "concurrency" in conditions and "request_rate" in one.told and "request_rate" in other.told:
         conditions = conditions - {"concurrency"} | {"request_rate"}
@@ -292,13 +352,6 @@ def _reservations(one: SideFacts, other: SideFacts) -> Iterator[str]:
             yield f"neither states the {_NAMES[name]}"
         elif silent:
             yield f"{silent[0]} does not state the {_NAMES[name]}"
-    if bool(one.statistic) != bool(other.statistic):
-        yield "one of the two does not say which statistic it is"
-    elif (one.statistic == "single") != (other.statistic == "single"):
-        yield "one of the two is a single run"
-    for side in (one, other):
-        if side.status == "disputed" or side.standing == "disputed":
-            yield f"{side.name} is disputed"
 
 
 def _differences(one: SideFacts, other: SideFacts) -> Iterator[Difference]:

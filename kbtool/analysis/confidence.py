@@ -4,7 +4,8 @@ The score is the sum of the points of the factors that hold, as a share of 100, 
 follows from the score. A curator may state another score and says why (`differs_because`); both are shown.
 
 Source: the scheme follows GRADE, which starts from the design of a study and moves the grade up or down for stated
-reasons. The points were chosen so that field reports of an operator come out at 0.75 to 0.80.
+reasons. The points were chosen so that field reports of an operator come out at 0.75 to 0.80, and a vendor's figure that
+was reviewed under published rules above a third party's that nobody reviewed.
 """
 
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from kbtool.analysis.consistency import falling_percentiles, longest_acceptance,
 from kbtool.analysis.paths import is_given
 from kbtool.schema import Benchmark
 from kbtool.schema.benchmark import Result
+from kbtool.vocab.closed import family_of
 from kbtool.vocab.metrics import METRICS
 from kbtool.vocab.terms import Interest
 from kbtool.vocab.warnings import WarningCode
@@ -115,14 +117,15 @@ def assess(record: Benchmark, interest: Interest | None = None) -> Assessment:
 def would_raise(assessment: Assessment) -> tuple[Factor, ...]:
     """Return what would raise a score: what adds to it and does not hold, and what lowers it and holds.
 
-    Whoever measured stays who they are: the start of a score is left out.
+    Whoever measured stays who they are, and the rules of a closed class hold for its own results: both are left out.
     """
     holding = set(assessment.codes)
     return tuple(
         [
             each
             for each in FACTORS
-            if not each.code.startswith("base-") and (each.points > 0) != (each.code in holding)
+            if not each.code.startswith(("base-", "reviewed-"))
+            and (each.points > 0) != (each.code in holding)
         ]
     )
 
@@ -136,6 +139,11 @@ def label_of(score: Decimal) -> Label:
 
 def _measured_by(code: str) -> Callable[[Context], bool]:
     return lambda context: _BASE[context.record.measured.by] == code
+
+
+def _reviewed(context: Context) -> bool:
+    family = family_of(context.record.comparison_class)
+    return family is not None and family.is_reviewed
 
 
 def _artifacts(context: Context) -> bool:
@@ -228,12 +236,13 @@ def _disputed(context: Context) -> bool:
 
 
 FACTORS: Final = (
-    Factor("base-audited", 85, "Checked by a body under published rules.", _measured_by("base-audited")),
+    Factor("base-audited", 85, "Measured by a body under its own published rules.", _measured_by("base-audited")),
     Factor("base-self-measured", 85, "Measured here, with the raw data kept.", _measured_by("base-self-measured")),
     Factor("base-operator-report", 60, "Whoever runs the system reports on it.", _measured_by("base-operator-report")),
     Factor("base-third-party", 60, "Measured by somebody who neither makes nor sells it.", _measured_by("base-third-party")),
     Factor("base-vendor", 45, "Measured by the maker or seller.", _measured_by("base-vendor")),
     Factor("base-anonymous", 30, "The source does not say who measured.", _measured_by("base-anonymous")),
+    Factor("reviewed-under-rules", 25, "Reviewed under published rules, by the publisher and by competitors, before publication.", _reviewed),
     Factor("artifacts", 10, "The source names the scripts, settings or data by which it can be repeated.", _artifacts),
     Factor("config-complete", 10, "Count, layout, cache type, running limit, graphs and speculation are all stated.", _config_complete),
     Factor("repeat-within-2pct", 5, "A repeat under the same settings is within 2 %.", _repeated),

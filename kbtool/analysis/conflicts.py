@@ -1,8 +1,11 @@
 """Figures that disagree: one load on one kind of system, and values more than 5 % apart.
 
 Two results are in conflict where `likeness` finds that they may be of one load on one kind of system, `compare` lets them stand
-side by side, and their ratio is more than 5 % from one. What differs between the two, and what one of them leaves out, is
-listed: it may explain the difference, and nothing here says which of the two is right.
+side by side, and their ratio is more than 5 % from one. What differs between the two, and what one of them or neither of them
+states, is listed: it may explain the difference, and nothing here says which of the two is right.
+
+A record often has several figures that another one's may be of: it sweeps a length that the other leaves out. Where any of these
+agrees, or the other's figure lies between them, the two records do not disagree; else the nearest of them is the one that counts.
 
 Mentions of one measurement count once. Equal figures of one independence group are one finding with several mentions, and two
 findings of one group are no disagreement between witnesses, unless a link says `contradicts`. Records that a link says to be of
@@ -22,6 +25,7 @@ from kbtool.analysis.compare import Comparison, Difference, held_against
 from kbtool.analysis.likeness import Load, load_of, may_be_one
 from kbtool.analysis.sides import Side, SideFacts
 from kbtool.schema import Benchmark
+from kbtool.vocab.metrics import METRICS
 from kbtool.vocab.terms import WITHDRAWN
 
 __all__ = ["APART", "Conflict", "Finding", "Stated", "by_record", "conflicts", "stated_by"]
@@ -31,6 +35,10 @@ APART: Final = Decimal("0.05")
 Link = Literal["contradicts", "corrects", "replicates", ""]
 _SAME: Final = frozenset({"same_run_as", "supersedes", "withdraws", "superseded_by"})
 _WHO: Final = "Measured by"
+_TELLING: Final = (
+    "Power limit, W", "Engine version", "Weights", "KV cache", "Speculation", "Input tokens", "Output tokens", "Prompts",
+)  # fmt: skip
+"""Settings that move a speed, so that silence on them leaves a difference open."""
 _TOLD: Final[tuple[Link, ...]] = ("contradicts", "corrects", "replicates")
 
 
@@ -99,6 +107,19 @@ class Conflict:
         )
 
     @property
+    def told_by_one(self) -> tuple[str, ...]:
+        """What one of the two states and the other leaves out."""
+        return tuple([each.what for each in self.comparison.differences if not (each.one and each.other)])
+
+    @property
+    def told_by_neither(self) -> tuple[str, ...]:
+        """What moves a speed and neither of the two states."""
+        sides = (self.one.first.side, self.other.first.side)
+        reads = METRICS[sides[0].metric].tokens == "input"
+        asked = [what for what in _TELLING if not (reads and what == "Output tokens")]
+        return tuple([what for what in asked if not any(side.settings.get(what) for side in sides)])
+
+    @property
     def difference(self) -> Decimal:
         """How much larger the first is, as a share of the second."""
         assert self.comparison.ratio is not None
@@ -141,7 +162,7 @@ def conflicts(stated: Iterable[Stated]) -> tuple[Conflict, ...]:
             by_system.setdefault(each.load.system, []).append(each)
     found: list[Conflict] = []
     for together in by_system.values():
-        found += _between(_findings(together))
+        found += _open(_between(_findings(together)))
     return tuple(sorted(_once(found), key=_order))
 
 
@@ -167,7 +188,37 @@ def _findings(stated: Sequence[Stated]) -> list[Finding]:
     return [Finding(tuple(mentions)) for mentions in found]
 
 
+def _open(pairs: Iterable[Conflict]) -> Iterator[Conflict]:
+    """Yield the pairs that disagree, whatever else the two records say of the same load.
+
+    Args:
+        pairs: All findings of one kind of system that stand side by side, those that agree included.
+    """
+    pairs = tuple(pairs)
+    partners: dict[tuple[str, str], list[Conflict]] = {}
+    for each in pairs:
+        for side, other in ((each.one, each.other), (each.other, each.one)):
+            partners.setdefault((side.first.side.name, other.first.side.ref), []).append(each)
+    for each in pairs:
+        about = [
+            (side, partners[side.first.side.name, other.first.side.ref])
+            for side, other in ((each.one, each.other), (each.other, each.one))
+        ]
+        if each.came_back or not any(_is_met(side, held) for side, held in about):
+            nearest = all(each.difference == min(one.difference for one in held) for _, held in about)
+            if each.difference > APART and (nearest or each.came_back):
+                yield each
+
+
+def _is_met(finding: Finding, held: Sequence[Conflict]) -> bool:
+    """Return whether one of another record's figures agrees with a finding, or the finding lies between two of them."""
+    above = any(each.other is finding for each in held)
+    below = any(each.one is finding for each in held)
+    return any(each.difference <= APART for each in held) or (above and below)
+
+
 def _between(findings: Sequence[Finding]) -> Iterator[Conflict]:
+    """Yield each two findings of different witnesses that stand side by side, the larger first."""
     for one, other in combinations(findings, 2):
         a, b = one.first, other.first
         if a.side.ref == b.side.ref or not may_be_one(a.load, b.load):
@@ -177,7 +228,7 @@ def _between(findings: Sequence[Finding]) -> Iterator[Conflict]:
             continue
         high, low = (one, other) if Decimal(a.side.value) >= Decimal(b.side.value) else (other, one)
         comparison = held_against(high.first.side, low.first.side)
-        if comparison.ratio is None or abs(comparison.ratio - 1) <= APART:
+        if comparison.ratio is None:
             continue
         if any(each.what == "Concurrency" for each in comparison.differences):
             continue  # a throughput may choose its load, and another load is no contradiction

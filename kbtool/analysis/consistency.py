@@ -29,6 +29,7 @@ __all__ = [
 
 PERCENTILES: Final = ("min", "p50", "p90", "p95", "p99", "max")
 """Statistics over requests whose values can only rise in this order, whatever the metric."""
+_CENTRES: Final = ("mean", "median", "p50")
 SHARED_SPEED_SLACK: Final = Decimal("1.1")
 """A batch gives each user at most the speed of a lone user; 10 % is left for the spread between runs."""
 
@@ -68,7 +69,8 @@ def figures_by_conditions(results: Sequence[Result], *, load: bool = True) -> tu
 def falling_percentiles(results: Sequence[Result]) -> Iterator[tuple[int, int]]:
     """Yield pairs of results, lower statistic first, whose values fall where they can only rise.
 
-    min <= p50 <= p90 <= p95 <= p99 <= max for any distribution; a mean lies between minimum and maximum.
+    min <= p50 <= p90 <= p95 <= p99 <= max for any distribution; a mean lies between minimum and maximum. A peak is the
+    largest of several intervals of one run, so that neither mean nor median of that run is above it.
     """
     for group in figures_by_conditions(results):
         for metric in dict.fromkeys(metric for metric, _ in group):
@@ -78,6 +80,9 @@ def falling_percentiles(results: Sequence[Result]) -> Iterator[tuple[int, int]]:
             if mean is not None:
                 pairs += [(group[metric, "min"], mean)] if (metric, "min") in group else []
                 pairs += [(mean, group[metric, "max"])] if (metric, "max") in group else []
+            if (metric, "peak") in group:
+                centres = [group[metric, each] for each in _CENTRES if (metric, each) in group]
+                pairs += [(centre, group[metric, "peak"]) for centre in centres]
             yield from ((low, high) for low, high in pairs if _value(results[low]) > _value(results[high]))
 
 

@@ -43,6 +43,7 @@ class Load(NamedTuple):
     weights: str | None
     """Data type of the weights, or how the source calls their quantization."""
     power_limit_w: str | None
+    depth_tok: int
 
 
 def load_of(record: "Benchmark", result: "Result") -> Load | None:
@@ -73,6 +74,7 @@ def load_of(record: "Benchmark", result: "Result") -> Load | None:
         at.prefix_cache,
         record.model.weight_dtype or record.model.quantization_as_published,
         None if system.power_limit_w is None else format(system.power_limit_w, "f"),
+        at.depth_tok or 0,
     )
 
 

@@ -241,7 +241,12 @@ class _Case:
         if setup.weights_gb is not None and total is not None and total.value:
             stated.append(setup.weights_gb * 8 * 10**9 / total.value)
         if not stated:
-            raise _Missing("the data type of the weights is not stated")
+            unclear = setup.quantization_as_published is not None
+            raise _Missing(
+                "what the source calls the weights names no data type that is certain"
+                if unclear
+                else "the data type of the weights is not stated"
+            )
         bits = min(stated)
         self.note("bits a weight, at least", round(bits, 2))
         return bits

@@ -15,13 +15,14 @@ from kbtool.analysis.quantity import Quantity, of_metric, quantity
 from kbtool.schema import Benchmark
 from kbtool.schema.benchmark import Result
 from kbtool.vocab.metrics import METRICS, Metric, Scope
+from kbtool.vocab.terms import Pool
 
 __all__ = [
     "Normalised",
     "NotNormalised",
     "accelerators_serving",
-    "is_of_one_pool",
     "per_accelerator",
+    "pool_of",
     "scoped",
 ]
 
@@ -63,13 +64,24 @@ def accelerators_serving(record: Benchmark, result: Result) -> int | None:
     return record.system.accelerator_count
 
 
-def is_of_one_pool(record: Benchmark, result: Result) -> bool:
-    """Return whether a result is of the accelerators that prefill, or of those that decode, of a disaggregated system.
+def pool_of(record: Benchmark, result: Result) -> Pool | None:
+    """Return the pool of a disaggregated system that a result is of alone; None where it is of all that serve.
 
-    A decode pool alone is faster per accelerator than the system that needs a prefill pool beside it.
+    A decode pool alone is faster per accelerator than the system that needs a prefill pool beside it. Where the record does not
+    name the pool, the accelerators in use tell, where they are as many as those of one.
     """
-    pools = (record.deployment.prefill_accelerators, record.deployment.decode_accelerators)
-    return result.at.accelerators is not None and result.at.accelerators in pools
+    at, layout = result.at, record.deployment
+    if at.pool is not None or at.accelerators is None:
+        return at.pool
+    sizes: dict[Pool, int | None] = {
+        "prefill": layout.prefill_accelerators,
+        "decode": layout.decode_accelerators,
+    }
+    of_size = [pool for pool, size in sizes.items() if size == at.accelerators]
+    if len(of_size) < len(sizes):
+        return of_size[0] if of_size else None
+    metric = METRICS.get(result.metric)
+    return "prefill" if metric and metric.tokens == "input" else "decode"
 
 
 def per_accelerator(record: Benchmark, result: Result) -> Normalised | NotNormalised:
@@ -92,9 +104,10 @@ def scoped(record: Benchmark, result: Result, scope: Scope) -> Normalised | NotN
     if metric is None or result.value is None:
         return NotNormalised("it has no single value of a known metric")
     value = of_metric(metric, result.value)
-    if scope == "accelerator" and is_of_one_pool(record, result):
+    pool = pool_of(record, result)
+    if scope == "accelerator" and pool is not None:
         return NotNormalised(
-            "it is of one pool of a disaggregated system, and the other has its share in each token"
+            f"it is of the {pool} pool of a disaggregated system, and the other pool has its share in each token"
         )
     if metric.scope == scope:
         return Normalised(value, scope, "", None)

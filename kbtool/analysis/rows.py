@@ -9,8 +9,9 @@ from datetime import date
 from decimal import Decimal
 from typing import Final
 
+from kbtool.analysis.confidence import assess
 from kbtool.analysis.limits import Find, binding, hard_limits
-from kbtool.analysis.normalise import Normalised, accelerators_serving, per_accelerator
+from kbtool.analysis.normalise import Normalised, accelerators_serving, per_accelerator, pool_of
 from kbtool.analysis.settings import in_force
 from kbtool.schema import Accelerator, Benchmark, Engine, Gotcha, Interconnect, Model, Record, Source
 from kbtool.schema.benchmark import Result
@@ -45,8 +46,8 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
         "accelerator", "accelerator_count", "nodes", "power_limit_w", "engine", "engine_version", "engine_commit", "model",
         "weight_dtype", "kv_cache_dtype", "tp", "pp", "dp", "ep", "instances", "prefill_accelerators", "decode_accelerators",
         "speculation", "draft_tok", "concurrency", "request_rate_req_s", "input_tok", "input_nominal", "output_tok",
-        "prompt_class", "prefix_cache", "measuring_path", "with", "repeats", "sessions", "samples", "warnings", "standing",
-        "status", "confidence", "confidence_label", "measured_by", "measured_day", "year", "publisher", "interest", "group",
+        "depth_tok", "pool", "prompt_class", "prefix_cache", "measuring_path", "with", "repeats", "sessions", "samples", "warnings", "standing",
+        "status", "confidence", "confidence_label", "confidence_by", "measured_by", "measured_day", "year", "publisher", "interest", "group",
         "source", "updated", "title",
     ),
     "accelerator": (
@@ -74,17 +75,19 @@ def rows_of(ref: str, record: Record, status: str, find: Find | None = None) -> 
         ref: Its reference.
         record: The record.
         status: Its derived status.
-        find: Returns the record of a reference. Without it the publisher and the bound of a result stay empty.
+        find: Returns the record of a reference. Without it the publisher, the bound of a result, and a
+            confidence that no curator stated stay empty.
 
     Raises:
         TypeError: the record is of a kind that has no rows.
     """
     if isinstance(record, Benchmark):
         own = _benchmark_cells(ref, record, status, find)
+        trust = _confidence_cells(record, find)
         for result in record.results:
             setup = in_force(record, result)
             shared = own if setup is record else _benchmark_cells(ref, setup, status, find)
-            yield Row(ref, result.id, shared | _result_cells(setup, result, find))
+            yield Row(ref, result.id, shared | trust | _result_cells(setup, result, find))
         return
     yield Row(ref, "", _head_cells(ref, record, status) | _kind_cells(record))
 
@@ -95,8 +98,7 @@ def _head_cells(ref: str, record: Record, status: str) -> dict[str, Cell]:
 
 def _benchmark_cells(ref: str, record: Benchmark, status: str, find: Find | None) -> dict[str, Cell]:
     system, engine, model, layout = record.system, record.engine, record.model, record.deployment
-    primary = find(record.primary_source) if find and record.primary_source else None
-    source = primary if isinstance(primary, Source) else None
+    source = _primary(record, find)
     day = record.measured.day
     return _head_cells(ref, record, status) | {
         "comparison_class": record.comparison_class,
@@ -119,8 +121,6 @@ def _benchmark_cells(ref: str, record: Benchmark, status: str, find: Find | None
         "decode_accelerators": layout.decode_accelerators,
         "speculation": record.speculation.method,
         "draft_tok": record.speculation.draft_tok,
-        "confidence": record.confidence.score if record.confidence else None,
-        "confidence_label": record.confidence.label if record.confidence else None,
         "measured_by": record.measured.by,
         "measured_day": day,
         "year": _year(day, source),
@@ -128,6 +128,23 @@ def _benchmark_cells(ref: str, record: Benchmark, status: str, find: Find | None
         "interest": source.interest if source else None,
         "group": source.group if source else None,
     }
+
+
+def _primary(record: Benchmark, find: Find | None) -> Source | None:
+    primary = find(record.primary_source) if find and record.primary_source else None
+    return primary if isinstance(primary, Source) else None
+
+
+def _confidence_cells(record: Benchmark, find: Find | None) -> dict[str, Cell]:
+    """Return what the record's page shows: the curator's confidence, else the rubric's, which needs the source's interest."""
+    stated = record.confidence
+    if stated is not None:
+        return {"confidence": stated.score, "confidence_label": stated.label, "confidence_by": "curator"}
+    if find is None:
+        return dict.fromkeys(("confidence", "confidence_label", "confidence_by"))
+    source = _primary(record, find)
+    rubric = assess(record, source.interest if source else None)
+    return {"confidence": rubric.score, "confidence_label": rubric.label, "confidence_by": "rubric"}
 
 
 def _year(day: date | None, source: Source | None) -> int | None:
@@ -162,6 +179,8 @@ def _result_cells(setup: Benchmark, result: Result, find: Find | None) -> dict[s
         "input_tok": at.input_tok,
         "input_nominal": at.input_nominal,
         "output_tok": at.output_tok,
+        "depth_tok": at.depth_tok,
+        "pool": pool_of(setup, result),
         "prompt_class": at.prompt_class,
         "prefix_cache": at.prefix_cache,
         "measuring_path": at.measuring_path,

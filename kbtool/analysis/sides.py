@@ -11,7 +11,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Self
 
-from kbtool.analysis.normalise import Normalised, accelerators_serving, is_of_one_pool, scoped
+from kbtool.analysis.normalise import Normalised, accelerators_serving, pool_of, scoped
 from kbtool.analysis.quantity import of_metric
 from kbtool.analysis.settings import in_force
 from kbtool.schema import Benchmark
@@ -159,10 +159,15 @@ def _cache(side: Side) -> str | None:
     return "cold" if state in _COLD else None if state == "unproven" else state
 
 
+def _depth(side: Side) -> int | None:
+    """Return the context before the input; a speed of reading that names none has none."""
+    metric = METRICS.get(side.result.metric)
+    return side.result.at.depth_tok or (0 if metric and metric.tokens == "input" else None)
+
+
 def _part(side: Side) -> str:
-    return (
-        "one pool of a disaggregated system" if is_of_one_pool(side.setup, side.result) else "all that serve"
-    )
+    pool = pool_of(side.setup, side.result)
+    return "all that serve" if pool is None else f"the {pool} pool of a disaggregated system"
 
 
 def _changed(side: Side) -> str | None:
@@ -174,6 +179,7 @@ CONDITIONS: Final[Mapping[str, Reader]] = {
     "request_rate": lambda side: side.result.at.request_rate_req_s,
     "input_tok": lambda side: side.result.at.input_tok,
     "output_tok": lambda side: side.result.at.output_tok,
+    "depth_tok": lambda side: side.result.at.depth_tok or 0,
     "prompt_class": lambda side: side.result.at.prompt_class,
     "prefix_cache": _cache,
     "interval": lambda side: side.result.at.interval,
@@ -204,6 +210,7 @@ SETTINGS: Final[Mapping[str, Reader]] = {
     "Request rate, req/s": lambda side: side.result.at.request_rate_req_s,
     "Input tokens": lambda side: side.result.at.input_tok,
     "Output tokens": lambda side: side.result.at.output_tok,
+    "Context before the input, tokens": _depth,
     "Prompts": lambda side: side.result.at.prompt_class,
     "Prefix cache": lambda side: side.result.at.prefix_cache,
     "Measured from": lambda side: side.result.at.measuring_path,

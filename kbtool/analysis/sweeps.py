@@ -13,7 +13,7 @@ from kbtool.analysis.rows import COLUMNS, Cell, Row
 __all__ = ["AXES", "STATISTIC_KINDS", "Configuration", "configurations", "setups"]
 
 AXES: Final = (
-    "concurrency", "request_rate_req_s", "input_tok", "output_tok", "draft_tok", "tp", "instances",
+    "concurrency", "request_rate_req_s", "input_tok", "output_tok", "depth_tok", "draft_tok", "tp", "instances",
     "accelerators_serving", "power_limit_w",
 )  # fmt: skip
 """Columns that a sweep may go over."""

@@ -1,7 +1,7 @@
 """The tables of the data files and of `kbtool query`: their columns, what each holds and what it means.
 
 A column that `kbtool.analysis.rows` names means here what it means there. The other tables hold what a row a record cannot:
-the links between records, what records leave out, what was changed in them, and the metrics themselves.
+the links between records, what records leave out, what was changed in them, prices that were seen, and the metrics themselves.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -73,16 +73,18 @@ _TEXT: Final[dict[str, str]] = {
     "speculation": "Method of speculative decoding; none where it is known to be off.",
     "input_nominal": "Input length as the source rounds it, such as 128k, where it gives no count.",
     "prompt_class": "What the prompts are: code, chat, random and so on.",
+    "pool": "prefill or decode, where the figure is of one pool of a disaggregated system; null where it is of all that serve.",
     "prefix_cache": "cold, warm or off; null where the source does not say.",
     "measuring_path": "Where the client stood: on the host, in its network, behind a tunnel or a proxy.",
     "with": "Settings that this result changed against its record, as field=value.",
     "warnings": "What was wrong with the measurement, by code.",
     "standing": "stands, disputed or withdrawn; what is withdrawn leaves every ranking.",
     "status": "draft, reviewed, verified, disputed, superseded or retracted; the last two leave every ranking.",
-    "confidence_label": "low, medium or high.",
+    "confidence_label": "low, medium or high, as the record's page shows it.",
+    "confidence_by": "curator where one stated the confidence, else rubric: what the published rubric gives the record.",
     "measured_by": "Who measured.",
     "publisher": "Publisher of the source.",
-    "interest": "Interest of the publisher in the result.",
+    "interest": "Interest in the result of the publisher, or of the author whose figures it passes on.",
     "group": "Sources of one group are not independent of each other.",
     "source": "Record of the source of the figure.",
     "title": "Title of the record or of the metric.",
@@ -117,6 +119,9 @@ _TEXT: Final[dict[str, str]] = {
     "direction": "Which way is better.",
     "formula": "How it is computed.",
     "trap": "What it is mistaken for.",
+    "currency": "Currency of the amount.",
+    "per": "What the amount buys: an hour, a unit or a whole system.",
+    "basis": "What kind of price: list, cloud_on_demand and so on.",
 }
 _INTEGER: Final[dict[str, str]] = {
     "accelerators_serving": "Accelerators behind the figure, those that prefill and those that decode both.",
@@ -133,11 +138,13 @@ _INTEGER: Final[dict[str, str]] = {
     "concurrency": "Requests in flight at once.",
     "input_tok": "Input tokens of a request.",
     "output_tok": "Output tokens of a request.",
+    "depth_tok": "Tokens of context in the KV cache before the input, which is read behind them.",
     "repeats": "How often the measurement was repeated.",
     "sessions": "Starts of the server that the repeats are spread over.",
     "samples": "Requests behind the figure.",
     "year": "Year of the measurement, else of its publication.",
     "results": "Results of the record.",
+    "accelerators": "Accelerators that the amount pays for; null where the source does not say.",
 }
 _NUMBER: Final[dict[str, tuple[str, str]]] = {
     "value": ("The figure; null where the source gives a range alone.", ""),
@@ -147,13 +154,14 @@ _NUMBER: Final[dict[str, tuple[str, str]]] = {
     "bound_share": ("How much of that limit is reached; 1 is all of it.", ""),
     "power_limit_w": ("Power limit of one accelerator.", "W"),
     "request_rate_req_s": ("Requests sent a second.", "req/s"),
-    "confidence": ("How far to trust the record, 0 to 1, by the published rubric.", ""),
+    "confidence": ("How far to trust the record, 0 to 1, as its page shows it: what its curator stated, else what the published rubric gives.", ""),
     "memory_gb": ("Memory of one accelerator.", "GB"),
     "bandwidth_gb_s": ("Memory bandwidth of one accelerator.", "GB/s"),
     "power_w": ("Default power limit.", "W"),
     "total_parameters": ("Parameters.", ""),
     "active_parameters": ("Parameters that one token uses.", ""),
     "context_tok": ("Longest context.", "tok"),
+    "amount": ("The price.", ""),
 }  # fmt: skip
 _DATE: Final[dict[str, str]] = {
     "measured_day": "Day of the measurement.",
@@ -161,6 +169,7 @@ _DATE: Final[dict[str, str]] = {
     "published": "Day of publication.",
     "accessed": "Day on which the source was read.",
     "day": "Day of the change.",
+    "seen": "Day on which the price was seen or published; no price is a current one.",
 }
 _OF_THINGS: Final[dict[str, str]] = {"accelerator": "accelerators", "model": "models", "engine": "engines",
     "interconnect": "interconnects", "source": "sources", "gotcha": "gotchas"}  # fmt: skip
@@ -190,6 +199,9 @@ TABLES: Final[dict[str, tuple[Column, ...]]] = {
     "links": _columns("ref", "part", "relation", "target", "target_part", "note"),
     "gaps": _columns("ref", "field", "state"),
     "changes": _columns("ref", "day", "what", "why"),
+    "prices": _columns(
+        "accelerator", "amount", "currency", "per", "accelerators", "basis", "seen", "as_published", "source"
+    ),
     "metrics": _columns("metric", "title", "unit", "scope", "tokens", "direction", "formula", "trap"),
 }  # fmt: skip
 """Name of each table -> its columns, in reading order."""

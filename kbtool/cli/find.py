@@ -1,6 +1,5 @@
 """`kbtool find`: rows of records and results by words, filters and order."""
 
-import json
 from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
@@ -153,7 +152,10 @@ def _columns(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
 
 def _print(rows: "Sequence[Row]", columns: Sequence[str], output: TableFormat) -> None:
     if output is TableFormat.JSON:
-        say(json.dumps([{name: _json(row.cells.get(name)) for name in columns} for row in rows], indent=2))
+        from kbtool.store.exactjson import exact_json
+
+        found = [{name: row.cells.get(name) for name in columns} for row in rows]
+        say(exact_json(found, indent=2).removesuffix("\n"))
         return
     if output is TableFormat.CSV:
         say_csv([columns, *([_plain(row.cells.get(name)) for name in columns] for row in rows)])
@@ -202,11 +204,4 @@ def _shown(name: str, cell: "Cell") -> str:
 
 
 def _plain(cell: "Cell") -> str | int | Decimal | bool | None:
-    return cell.isoformat() if isinstance(cell, date) else cell
-
-
-def _json(cell: "Cell") -> str | int | float | bool | None:
-    """Return a cell as JSON has it; a decimal that a float cannot hold exactly does not occur by the number limits."""
-    if isinstance(cell, Decimal):
-        return int(cell) if cell == cell.to_integral_value() else float(cell)
     return cell.isoformat() if isinstance(cell, date) else cell

@@ -1,9 +1,6 @@
 """`kbtool show`: one record in the terminal, in the order in which its page shows it."""
 
-import json
-from collections.abc import Iterator, Mapping
-from datetime import date
-from decimal import Decimal
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,7 +39,9 @@ def show(
     if output is Format.YAML:
         say(corpus.loaded(name).data.decode().removesuffix("\n"))
     elif output is Format.JSON:
-        say(json.dumps(_jsonable(corpus.loaded(name).value), indent=2, ensure_ascii=False))
+        from kbtool.store.exactjson import exact_json
+
+        say(exact_json(corpus.loaded(name).value, indent=2).removesuffix("\n"))
     else:
         _print_text(corpus, name)
 
@@ -138,14 +137,3 @@ def _tail(corpus: "Corpus", ref: str, record: "Record") -> Iterator[Line]:
             yield from ((f"  {terminal(path)}", None) for path in paths)
     if record.notes:
         yield terminal(record.notes), None
-
-
-def _jsonable(value: object) -> object:
-    """Turn parsed YAML into what JSON holds; decimals become numbers with the same digits' value."""
-    if isinstance(value, Mapping):
-        return {key: _jsonable(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_jsonable(each) for each in value]
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    return value.isoformat() if isinstance(value, date) else value

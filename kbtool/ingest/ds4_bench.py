@@ -19,7 +19,6 @@ TITLE: Final = "ds4-bench"
 _KEYS: Final = frozenset({"ctx_tokens", "prefill_tokens", "prefill_tps", "gen_tokens", "gen_tps"})
 _REASONS: Final[Reasons] = {
     "*/kvcache_bytes": ("unmapped", "size of the saved state, which is more than the cache of its tokens"),
-    "*/prefill_tps": ("unmapped", "speed of the interval alone"),
 }
 
 
@@ -53,17 +52,20 @@ def read(rows: list[dict[str, str]], data: bytes, name: str) -> Imported:
         if walked and speed:
             seconds += added / speed
             _prefill(draft, index, length, seconds)
+        if speed and length > added:
+            at = draft.conditions(_LONE | {"input_tok": added, "depth_tok": length - added})
+            draft.figure("prefill_tok_s", "single", (index, "prefill_tps"), unit="tok/s", at=at)
         _decode(draft, index, length)
     if not walked:
         draft.refused(
             "prefill_tps",
-            "the rows do not add up from an empty context: the time of a whole prompt is not known",
+            "the rows do not add up from an empty context: the time of a whole prompt is not known, that of each interval is",
             "prefill_tok_s",
         )
     draft.converted(
         "prefill_tps",
         "prefill_tok_s",
-        "speed of the added interval; here the length over the sum of all times up to it",
+        "speed of the added interval behind the context before it; and the length over the sum of all times up to it",
     )
     draft.converted(
         "gen_tps", "tok_s_per_user", "greedy decoding of one stream without a server, end of text suppressed"

@@ -148,6 +148,10 @@ def _results(point: Point, source: str) -> Iterator[dict[str, Any]]:
         "prompt_class": "random_tokens",
         "prompt_as_published": f"random tokens, {point.count('isl')} in and {point.count('osl')} out",
     }
+    if point.apart:
+        at["accelerators"] = (
+            point.gpus
+        )  # both pools: what a share is of has to be said where one alone may be meant
     mark = f"c{point.count('conc')}-in{point.count('isl')}-out{point.count('osl')}"
     for each in (*_throughputs(point), *_times(point)):
         name = "-".join(part for part in (slug(each["metric"]), each.get("statistic"), mark) if part)

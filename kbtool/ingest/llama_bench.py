@@ -172,9 +172,9 @@ def _meaning(draft: Draft, place: str, prompt: int, answer: int, depth: int) -> 
     word = "+".join(filter(None, names)) + (f" @ d{depth}" if depth else "")
     fields: dict[str, Any] = dict(_LONE) | {"prompt_as_published": word}
     metric = ""
-    if prompt and depth:
-        reason = "the prompt is read behind a filled cache: no metric says the speed of that"
-        draft.refused(f"{place} {word}", reason, "prefill_tok_s")
+    if prompt and answer and depth:
+        reason = "prompt and answer in one time behind a filled cache: no metric says the speed of that"
+        draft.refused(f"{place} {word}", reason, "total_tok_s")
     elif prompt and answer:
         metric = "total_tok_s"
         fields |= {"input_tok": prompt, "output_tok": answer}
@@ -183,7 +183,7 @@ def _meaning(draft: Draft, place: str, prompt: int, answer: int, depth: int) -> 
         )
     elif prompt:
         metric = "prefill_tok_s"
-        fields["input_tok"] = prompt
+        fields |= {"input_tok": prompt} | ({"depth_tok": depth} if depth else {})
         draft.converted(
             word, metric, "ends when the prompt is read: no token is sampled, and no request is sent"
         )

@@ -5,7 +5,7 @@ with its reason where it would say something false or needs a record that does n
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
@@ -18,6 +18,7 @@ from kbtool.ingest.mlperf_names import benchmark_of, device_of, engine_of, model
 from kbtool.ingest.mlperf_records import benchmark_record, record_id
 from kbtool.ingest.mlperf_rows import Row, is_table, location_key, read_rows
 from kbtool.ingest.mlperf_run import Run
+from kbtool.ingest.mlperf_submitters import submitter_of
 from kbtool.ingest.model import LeftOut
 from kbtool.ingest.plain import validated
 from kbtool.ingest.published import (
@@ -40,6 +41,8 @@ _LLM: Final = ("llama", "gptj", "mixtral", "deepseek", "gpt-oss", "qwen")
 _SCENARIOS: Final = ("Offline", "Server", "Interactive", "SingleStream", "MultiStream")
 
 
+_SourceIds = Mapping[tuple[str, str], str]
+"""Group and division -> id of the source."""
 _WANTED: Final = re.compile(
     r"(?:^|/)(?:closed|open)/[^/]+/(?:systems/[^/]+\.json|results/.+/performance/run_1/mlperf_log_summary\.txt)$"
 )
@@ -74,13 +77,14 @@ def drafts(files: Sequence[File], catalogue: Catalogue, origin: Origin) -> Draft
     """
     found = _read(files)
     refused: list[Refused] = []
-    kept = list(_records(list(_runs(found, catalogue, refused)), catalogue, origin, refused))
+    names = _source_ids(found.rows)
+    kept = list(_records(list(_runs(found, catalogue, refused)), names, catalogue, origin, refused))
     if found.others:
         text = f"{found.others} rows of benchmarks that are no language models"
         found.left[text] = LeftOut(text, "irrelevant", "not asked for")
     return Drafts(
         tuple(sorted((made for _, made in kept), key=lambda each: each.id)),
-        tuple(_sources([run for run, _ in kept], origin)),
+        tuple(_sources([run for run, _ in kept], names, origin)),
         len(found.rows),
         sum(len(run.rows) for run, _ in kept),
         tuple(refused),
@@ -89,17 +93,17 @@ def drafts(files: Sequence[File], catalogue: Catalogue, origin: Origin) -> Draft
 
 
 def _records(
-    runs: list[Run], catalogue: Catalogue, origin: Origin, refused: list[Refused]
+    runs: list[Run], names: _SourceIds, catalogue: Catalogue, origin: Origin, refused: list[Refused]
 ) -> Iterator[tuple[Run, Benchmark]]:
     """Yield each run with its draft; the scenarios of one system are linked to the first of them."""
     runs.sort(key=lambda run: (_system_key(run), _scenario_rank(run.row)))
     for _, group in groupby(runs, key=_system_key):
         sibling: str | None = None
         for run in group:
-            source = f"sources/{_source_id(run.row)}"
+            source, accelerator = names[_source_key(run.row)], catalogue.accelerators[run.device.id]
             try:
                 made = benchmark_record(
-                    run, catalogue.accelerators[run.device.id], source, origin.accessed, sibling
+                    run, accelerator, source, _group_id(run.row), accessed=origin.accessed, sibling=sibling
                 )
             except RowRefusedError as reason:
                 refused += [Refused(each.name, str(reason)) for each in run.rows]
@@ -108,13 +112,13 @@ def _records(
             sibling = sibling or made.id
 
 
-def _sources(runs: Sequence[Run], origin: Origin) -> Iterator[Source]:
-    """Yield one source for each submitter and round, of all rows that became drafts."""
+def _sources(runs: Sequence[Run], names: _SourceIds, origin: Origin) -> Iterator[Source]:
+    """Yield one source for each submitter, round and division, of all rows that became drafts."""
     rows: dict[str, list[Row]] = {}
     for run in runs:
-        rows.setdefault(_source_id(run.row), []).extend(run.rows)
-    for _, found in sorted(rows.items()):
-        yield _source(found, origin)
+        rows.setdefault(names[_source_key(run.row)], []).extend(run.rows)
+    for source_id, found in sorted(rows.items()):
+        yield _source(source_id, found, origin)
 
 
 def _read(files: Sequence[File]) -> _Files:
@@ -180,6 +184,7 @@ def _run(rows: tuple[Row, ...], found: _Files, catalogue: Catalogue) -> Run:
     system = _system_of(row, found)
     return Run(
         rows,
+        submitter_of(row),
         device_of(row, catalogue),
         model_of(row, catalogue),
         engine_of(row, system, catalogue),
@@ -238,16 +243,32 @@ def _scenario_rank(row: Row) -> int:
     return _SCENARIOS.index(row.scenario) if row.scenario in _SCENARIOS else len(_SCENARIOS)
 
 
-def _source_id(row: Row) -> str:
-    """Return the id of a submitter's results of one round.
+def _group_id(row: Row) -> str:
+    """Return the independence group of a submitter's results of one round.
 
-    Submitters measure apart: in one source, and so in one independence group, two that print the same figure would count
-    as one measurement.
+    Submitters measure apart: in one group, two that print the same figure would count as one measurement.
     """
-    return f"mlperf-inference-{slug(row.round)}-{slug(row.submitter)}"[:100].rstrip("-")
+    return f"mlperf-inference-{slug(row.round)}-{slug(row.submitter)}"[:95].rstrip("-")
 
 
-def _source(rows: Sequence[Row], origin: Origin) -> Source:
+def _source_key(row: Row) -> tuple[str, str]:
+    return _group_id(row), row.division
+
+
+def _source_ids(rows: Iterable[Row]) -> _SourceIds:
+    """Return the id of the source of each submitter, round and division.
+
+    The divisions are folders of their own, and an address leads to one. The open one's id says so where the
+    submitter has both; where it has one alone, that one has the group's name.
+    """
+    keys = {_source_key(row) for row in rows}
+    return {
+        (group, division): f"{group}-open" if division == "open" and (group, "closed") in keys else group
+        for group, division in keys
+    }
+
+
+def _source(source_id: str, rows: Sequence[Row], origin: Origin) -> Source:
     row = rows[0]
     if origin.commit is None:
         raise IngestError(
@@ -258,25 +279,28 @@ def _source(rows: Sequence[Row], origin: Origin) -> Source:
             "give the commit that was read",
         )
     repository = f"https://github.com/mlcommons/inference_results_{row.round}"
-    source_id = _source_id(row)
     folders = sorted({_folder(each) for each in rows})
     data = {
         "schema_version": 1,
         "id": source_id,
-        "title": f"MLPerf Inference {row.round}, results of {line(row.submitter)[:60]}",
+        "title": f"MLPerf Inference {row.round}, results of {line(row.submitter)[:60]}{_in_division(row)}",
         "status": "draft",
         "source_kind": "result_database",
         "url": f"{repository}/tree/{origin.commit}/{quote(folders[0])}",
         "publisher": "MLCommons",
         "author": line(row.submitter),
-        "interest": "independent",
+        "interest": submitter_of(row).interest,
         **origin.reading(),
         "repository": repository,
         "commit": origin.commit,
         "path": f"summary_results.json, and {'/, '.join(folders)}/ with system descriptions and summaries of runs",
-        "group": source_id,
+        "group": _group_id(row),
     }
     return validated(Source, data, row.name)
+
+
+def _in_division(row: Row) -> str:
+    return "" if row.division == "closed" else f", {row.division} division"
 
 
 def _folder(row: Row) -> str:

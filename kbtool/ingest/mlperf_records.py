@@ -34,8 +34,8 @@ _UNTRUSTED: Final = {
     "v5.1": frozenset({"fp32"}),
     "v6.0": frozenset({"fp32"}),
 }
-"""Types that a round's table gives for weights that ran in another: those of the published checkpoint, before it was
-quantised. A B200 preview of v4.1 that ran FP4 says fp16."""
+"""Types that a round's table gives for weights that may have run in another: those of the published checkpoint, before it
+was quantised. A B200 preview of v4.1 that ran FP4 says fp16."""
 
 
 def comparison_class(row: Row) -> str:
@@ -56,14 +56,15 @@ def record_id(run: Run) -> str:
 
 
 def benchmark_record(
-    run: Run, accelerator: Accelerator, source: str, accessed: Any, sibling: str | None
+    run: Run, accelerator: Accelerator, source_id: str, group: str, *, accessed: Any, sibling: str | None
 ) -> Benchmark:
     """Return the draft of a run.
 
     Args:
         run: The run.
         accelerator: The accelerator record, for its links and its power limit.
-        source: Reference of the source record.
+        source_id: Id of the source record.
+        group: Its independence group.
         accessed: Day on which the table was read.
         sibling: Id of another record of the same system and model, which this one links to.
 
@@ -71,6 +72,7 @@ def benchmark_record(
         RowRefusedError: Its figure has a unit that means nothing here, or contradicts LoadGen's summary.
     """
     row = run.row
+    source = f"sources/{source_id}"
     at_table = evidence_at(source, _place(run))
     results = list(_results(run, source))
     data: dict[str, Any] = {
@@ -79,9 +81,9 @@ def benchmark_record(
         "title": _title(run),
         "status": "draft",
         "updated": accessed,
-        "sources": [{"source": source, "role": "primary", "group": source.partition("/")[2]}],
+        "sources": [{"source": source, "role": "primary", "group": group}],
         "measured": {
-            "by": "auditor",
+            "by": run.submitter.measured_by,
             "tool": "LoadGen",
             "method": f"Run by the submitter, {line(row.submitter)[:100]}, and reviewed under the rules of MLCommons.",
         },
@@ -106,7 +108,8 @@ def benchmark_record(
         "notes": _notes(run, accessed),
     }
     data["setup_evidence"] = list(_setup_evidence(data, at_table, run, source))
-    return complete(data, source, row.name)
+    _, unsure = _weight_dtype(row)
+    return complete(data, source, row.name, {"model.weight_dtype": unsure} if unsure else {})
 
 
 def _title(run: Run) -> str:
@@ -271,18 +274,34 @@ def _latency(nanoseconds: int | None, table_ms: Decimal | None) -> tuple[Decimal
 
 def _model(run: Run) -> dict[str, Any]:
     row = run.row
-    dtype = _DTYPES.get(row.weight_types.casefold())
-    if row.weight_types.casefold() in _UNTRUSTED.get(row.round, frozenset()):
-        dtype = None
-    if "fp8" in row.used_model and dtype != "fp8":
-        dtype = None  # the name of the checkpoint and the column say two things
-    known = row.weight_types and row.weight_types.casefold() not in ("unset", "n/a")
+    dtype, _ = _weight_dtype(row)
     return {
         "model": f"models/{run.model.id}",
         "as_published": line(run.model.as_published),
         "weight_dtype": dtype,
-        "quantization_as_published": f"weight_data_types: {line(row.weight_types)[:100]}" if known else None,
+        "quantization_as_published": f"weight_data_types: {line(row.weight_types)[:100]}"
+        if _says_types(row)
+        else None,
     }
+
+
+def _weight_dtype(row: Row) -> tuple[Dtype | None, str | None]:
+    """Return the data type of the weights by the column and the model's name; or why what they say gives none."""
+    column = row.weight_types.casefold()
+    named: Dtype | None = "fp8" if "fp8" in row.used_model.casefold() else None
+    if not _says_types(row):
+        return named, None
+    if column in _UNTRUSTED.get(row.round, frozenset()):
+        why = f"{column} in this round's table may be that of the weights before they were quantised."
+        return named, None if named else why
+    found = _DTYPES.get(column)
+    if named and found != named:
+        return None, f"The model's name says {named}, the column {column}."
+    return found, None if found else "The column names no single type."
+
+
+def _says_types(row: Row) -> bool:
+    return bool(row.weight_types) and row.weight_types.casefold() not in ("unset", "n/a")
 
 
 def _tags(run: Run) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 from kbtool.ingest.mlperf_files import Summary, SystemFile
 from kbtool.ingest.mlperf_names import Device, EngineFound, ModelFound
 from kbtool.ingest.mlperf_rows import Row
+from kbtool.ingest.mlperf_submitters import Submitter
 
 __all__ = ["Run", "evidence_at"]
 
@@ -16,6 +17,7 @@ class Run:
 
     rows: tuple[Row, ...]
     """One, or the 99 and the 99.9 row of one measurement; the stricter first."""
+    submitter: Submitter
     device: Device
     model: ModelFound
     engine: EngineFound

@@ -115,14 +115,18 @@ def slug(text: str) -> str:
     return "-".join(words)
 
 
-def complete(data: Mapping[str, Any], source: str, name: str) -> Benchmark:
+def complete(
+    data: Mapping[str, Any], source: str, name: str, unsure: Mapping[str, str] = MappingProxyType({})
+) -> Benchmark:
     """Return a benchmark in which everything that its source leaves out is listed.
 
     Args:
         data: The benchmark without `omitted_by_source`.
         source: Reference of the source that was searched.
         name: What messages call the file.
+        unsure: Fields of which the source says something that gives no value -> why it gives none.
     """
     draft = validated(Benchmark, data, name)
-    omitted = [{"field": path, "source": source} for path in left_out(draft)]
+    omitted = [{"field": path, "source": source} for path in left_out(draft) if path not in unsure]
+    omitted += [{"field": path, "source": source, "searched": why} for path, why in unsure.items()]
     return validated(Benchmark, {**data, "omitted_by_source": omitted}, name)

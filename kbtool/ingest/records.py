@@ -269,6 +269,7 @@ def _mark(at: At) -> str:
         ("r", at.request_rate_req_s),
         ("in", at.input_tok),
         ("out", at.output_tok),
+        ("d", at.depth_tok),
     )
     return "-".join(
         f"{letter}{format(value, 'f' if isinstance(value, Decimal) else '').replace('.', '-')}"

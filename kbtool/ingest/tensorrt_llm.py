@@ -71,8 +71,9 @@ _MODELS: Final[Mapping[str, str]] = {
     "llama-3-1-8b": "llama-3-1-8b", "llama-4-maverick": "llama-4-maverick", "llama-v4-maverick": "llama-4-maverick",
     "llama-4-scout": "llama-4-scout", "qwen3-235b-a22b": "qwen3-235b-a22b", "qwen3-30b-a3b": "qwen3-30b-a3b",
 }  # fmt: skip
-_STORED_OTHERWISE: Final = frozenset({"gpt-oss-120b", "gpt-oss-20b"})
-"""Models whose checkpoint has one data type only: what a column prints is that of the arithmetic, and `FP8` no other file."""
+_STORED_AS_FP4: Final = frozenset({"gpt-oss-120b", "gpt-oss-20b"})
+"""Models whose published checkpoint is FP4: a column that says FP8 of them need not mean another file."""
+_NOT_THE_CHECKPOINTS: Final = "The column says {}, which may be that of the arithmetic: the page lists no checkpoint of this model, and the published one is FP4."
 _HOPPER: Final = ("nvidia-h100", "nvidia-h200")
 
 
@@ -229,6 +230,8 @@ def _benchmark(
     options = runs.options(model)
     arguments = {"--backend": "pytorch"} | dict(options.values) if options else {}
     serving = _serving(options, device)
+    checkpoint = runs.checkpoint(first.dtype, [key for key, known in _MODELS.items() if known == model])
+    unsure = _unsure_dtype(first.dtype, model, checkpoint)
     data: dict[str, Any] = {
         "schema_version": 1,
         "id": slug(f"trtllm {(origin.commit or '')[:7]} {model} {first.device} {first.layout} {first.dtype}"),
@@ -246,7 +249,7 @@ def _benchmark(
         "deployment": deployment,
         "model": {
             "model": f"models/{model}", "as_published": line(first.model), "quantization_as_published": first.dtype,
-            "weight_dtype": None if model in _STORED_OTHERWISE else first.dtype.lower(),
+            "checkpoint": line(checkpoint) if checkpoint else None, "weight_dtype": None if unsure else _weight_dtype(first.dtype, checkpoint),
         },
         "serving": serving,
         "speculation": {},
@@ -254,8 +257,8 @@ def _benchmark(
         "results": results,
         "tags": ["tensorrt-llm-overview"],
     }  # fmt: skip
-    data["setup_evidence"] = list(_setup_evidence(ref, first, options, serving))
-    return complete(data, ref, first.locator)
+    data["setup_evidence"] = list(_setup_evidence(ref, first, checkpoint, options, serving))
+    return complete(data, ref, first.locator, {"model.weight_dtype": unsure} if unsure else {})
 
 
 def _things(cell: _Cell, catalogue: Catalogue) -> tuple[str, str]:
@@ -277,6 +280,19 @@ def _things(cell: _Cell, catalogue: Catalogue) -> tuple[str, str]:
     return device, model
 
 
+def _weight_dtype(dtype: str, checkpoint: str | None) -> str:
+    """Return the data type of the weights: the column's, or the exact one that the checkpoint's name has."""
+    exact = "NV" + dtype
+    return exact.lower() if checkpoint and exact == "NVFP4" and exact in checkpoint else dtype.lower()
+
+
+def _unsure_dtype(dtype: str, model: str, checkpoint: str | None) -> str | None:
+    """Return why a column's data type is not taken for that of the weights; None where it is."""
+    if model not in _STORED_AS_FP4 or dtype == "FP4" or checkpoint:
+        return None
+    return _NOT_THE_CHECKPOINTS.format(dtype)
+
+
 def _serving(options: Options | None, device: str) -> dict[str, Any]:
     """Return the settings that the page's options name and a record has fields for."""
     if options is None:
@@ -293,9 +309,9 @@ def _serving(options: Options | None, device: str) -> dict[str, Any]:
 
 
 def _setup_evidence(
-    source: str, cell: _Cell, options: Options | None, serving: Mapping[str, Any]
+    source: str, cell: _Cell, checkpoint: str | None, options: Options | None, serving: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield where the setup stands: the column's head, and the options of the model's runs."""
+    """Yield where the setup stands: the column's head, the list of checkpoints, and the options of the model's runs."""
     column = cell.locator.partition(", ")[2]
     yield {
         "fields": [
@@ -305,6 +321,9 @@ def _setup_evidence(
         ],
         "evidence": {"source": source, "locator": line(f"head of the column, {column}")},
     }
+    if checkpoint is not None:
+        place = f"section '{cell.dtype} Models', {checkpoint}"
+        yield {"fields": ["model.checkpoint"], "evidence": {"source": source, "locator": line(place)}}
     if options is not None:
         given = [f"serving.{name}" for name, value in serving.items() if value is not None]
         yield {

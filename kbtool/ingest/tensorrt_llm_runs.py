@@ -1,10 +1,12 @@
-"""What a TensorRT-LLM page says of its runs beside the tables: how many requests, and which options for which model."""
+"""What a TensorRT-LLM page says of its runs beside the tables: requests, options by model, checkpoints by data type."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
+
+from kbtool.ingest.published import slug
 
 __all__ = ["Options", "Runs", "runs_of"]
 
@@ -14,6 +16,7 @@ _PAIR: Final = re.compile(r"(?P<indent> *)(?P<key>[A-Za-z_]\w{0,60}):(?:\s+(?P<v
 _ITEM: Final = re.compile(r" *- (\S.{0,60})")
 _REMARK: Final = re.compile(r" *# (\S.{0,60})")
 _ELSEWHERE: Final = re.compile(r"(?P<value>.+) \(Hopper: use (?P<hopper>\w{1,20})\)")
+_CHECKPOINTS: Final = re.compile(r"^#{1,6} (\w{1,10}) Models[ ]*\n+```\w*\n([^`]{1,4000})```", re.MULTILINE)
 _DENSE: Final = frozenset({"llama-3-3-70b", "llama-3-1-405b", "llama-3-1-8b"})
 _QWEN_AND_MAVERICK: Final = frozenset({"qwen3-235b-a22b", "qwen3-30b-a3b", "llama-4-maverick"})
 _KINDS: Final[Mapping[str, frozenset[str]]] = {
@@ -50,15 +53,23 @@ class Runs:
     requests: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     """Input and output length -> requests that were sent."""
     blocks: tuple[Options, ...] = ()
+    checkpoints: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    """Data type, as the heads of columns have it -> checkpoints that the page lists for it."""
 
     def options(self, model: str) -> Options | None:
         """Return the options of a model's runs; None where the page has none for it, or two."""
         found = [each for each in self.blocks if model in _KINDS.get(each.label, ())]
         return found[0] if len(found) == 1 else None
 
+    def checkpoint(self, dtype: str, names: Sequence[str]) -> str | None:
+        """Return the checkpoint of a data type and a model, by how its name begins; None where none is listed, or two."""
+        listed = self.checkpoints.get(dtype, ())
+        found = [each for each in listed if slug(each.rpartition("/")[2]).startswith(tuple(names))]
+        return found[0] if len(found) == 1 else None
+
 
 def runs_of(text: str) -> Runs:
-    """Return what the section on reproducing says; nothing where a page has none."""
+    """Return what a page says of its runs; requests and options stand in the section on reproducing alone."""
     _, _, section = text.partition("\n## Reproducing Benchmarked Results")
     lines = section.splitlines()
     requests = {
@@ -66,7 +77,8 @@ def runs_of(text: str) -> Runs:
         for match in map(_REQUESTS.fullmatch, map(str.strip, lines))
         if match
     }
-    return Runs(requests, tuple(_blocks(lines)))
+    checkpoints = {match[1]: tuple(match[2].split()) for match in _CHECKPOINTS.finditer(text)}
+    return Runs(requests, tuple(_blocks(lines)), checkpoints)
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[Options]:

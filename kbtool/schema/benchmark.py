@@ -31,6 +31,7 @@ from kbtool.vocab.terms import (
     Dtype,
     MeasuredBy,
     MeasuringPath,
+    Pool,
     PromptClass,
     Qualifier,
     RangeMeaning,
@@ -74,7 +75,9 @@ class InterconnectUse(StrictModel):
     role: Literal["scale_up", "host_link", "scale_out"] = need(
         "Between accelerators, to the host, or between hosts."
     )
-    traffic_shown: bool | None = opt("Whether the source shows that the run's traffic crossed it.")
+    traffic_shown: bool | None = opt(
+        "Whether the source shows that the run's traffic crossed it; false does not show that none did."
+    )
 
 
 class System(StrictModel):
@@ -272,6 +275,10 @@ class At(StrictModel):
     input_tok: Count | None = opt("Exact input tokens a request.")
     input_nominal: Line | None = opt("Input length as the source rounds it, such as `128K`.")
     output_tok: Count | None = opt("Output tokens a request.")
+    depth_tok: Count | None = opt(
+        "Tokens of context that are in the KV cache before the input is read and timed, such as 4096 for `pp512 @ d4096` of "
+        "llama-bench. Generation counts them as input."
+    )
     prompt_class: PromptClass | None = opt("What the prompts and answers are.")
     prompt_as_published: Line | None = opt("How the source describes the prompts.")
     temperature: Number | None = opt("Sampling temperature.")
@@ -280,6 +287,9 @@ class At(StrictModel):
     cache_proof: Seq[CacheProof] = seq("What shows that state.")
     measuring_path: MeasuringPath | None = opt("Between client and server.")
     accelerators: Count | None = opt("Accelerators in use, where fewer than the system's.")
+    pool: Pool | None = opt(
+        "Pool of a disaggregated system that the figure is of alone; null where it is of all that serve."
+    )
     instances: Count | None = opt("Instances in use, where fewer than the deployment's.")
     interval: Line | None = opt("What a mean was taken over.")
     baseline: Line | None = opt("What a ratio is relative to: a result id, or the source's words.")

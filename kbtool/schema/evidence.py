@@ -51,7 +51,9 @@ class Source(Record):
     archive_url: Url | None = opt("A stored copy that will not change.")
     publisher: Line = need("Who publishes it.")
     author: Line | None = opt("Who wrote it.")
-    interest: Interest = need("What the publisher gains from the figures.")
+    interest: Interest = need(
+        "What the publisher gains from the figures; where it passes on an author's own, what the author gains."
+    )
     published: IsoDate | None = opt("Day of publication.")
     published_as: Line | None = opt("Date of publication where only part of it is known.")
     accessed: IsoDate = need("Day on which it was read for this knowledge base.")

@@ -1,10 +1,6 @@
 """Data files that pages link to: each record as JSON and as the YAML that it was written in, and an index."""
 
-import json
-import re
 from collections.abc import Mapping, Sequence
-from datetime import date
-from decimal import Decimal
 from typing import Any, Final
 
 from kbtool.schema import Record
@@ -12,9 +8,9 @@ from kbtool.site.cards import Card
 from kbtool.site.data.layout import LAYOUT, LICENCE
 from kbtool.site.places import record_json, record_page
 from kbtool.site.views.cite import CiteView
-from kbtool.vocab.numbers import number_text
+from kbtool.store.exactjson import exact_json
 
-__all__ = ["FORMAT", "exact_json", "index_json", "record_json_bytes"]
+__all__ = ["FORMAT", "index_json", "record_json_bytes"]
 
 FORMAT: Final = 1
 """Version of the layout of these files."""
@@ -58,23 +54,3 @@ def index_json(cards: Sequence[Card]) -> bytes:
     ]
     head = {"format": FORMAT, "layout": LAYOUT, "licence": LICENCE}
     return exact_json({**head, "records": records}).encode()
-
-
-def exact_json(value: Any) -> str:
-    """Return strict JSON in which a decimal keeps its digits: `93.90` stays `93.90`.
-
-    The standard encoder knows no such number. It is given a text instead, between two marks that no record can
-    hold, and the marks are taken off again with the quotes.
-    """
-    return _MARKED.sub(r"\1", json.dumps(value, default=_plain, separators=(",", ":"))) + "\n"
-
-
-_MARKED: Final = re.compile(r'"\\u0000([-.0-9]+)\\u0000"')
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, Decimal):
-        return f"\0{number_text(value)}\0"
-    if isinstance(value, date):
-        return value.isoformat()
-    raise TypeError(f"{type(value).__name__} has no form in JSON")

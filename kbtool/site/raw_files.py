@@ -1,6 +1,7 @@
 """Raw files of measured runs: copied to the site under the path that their record gives."""
 
 from functools import partial
+from hashlib import file_digest
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -13,7 +14,9 @@ _FOLDER: Final = "raw"
 
 
 def published_files(root: Path, card: Card) -> tuple[RawFile, ...]:
-    """Return the raw files of a record that the site publishes: those that are there, with the size that is stated.
+    """Return the raw files of a record that the site publishes: those that are there, with the size and hash that are stated.
+
+    Figures that were taken from one file must not stand beside another one under its name.
 
     A path that leads out of `raw/`, through a link too, is never opened.
     """
@@ -37,6 +40,9 @@ def _is_there(root: Path, artifact: RawFile) -> bool:
     file = root / artifact.path
     try:
         inside = file.resolve(strict=True).is_relative_to((root / _FOLDER).resolve())
-        return inside and file.is_file() and file.stat().st_size == artifact.size_bytes
+        if not inside or not file.is_file() or file.stat().st_size != artifact.size_bytes:
+            return False
+        with file.open("rb") as opened:
+            return file_digest(opened, "sha256").hexdigest() == artifact.sha256
     except OSError:
         return False

@@ -175,6 +175,7 @@ _OTHER_NAMES: Final = {
     "output_len": "output_tok",
     "output_length": "output_tok",
     "completion_tokens": "output_tok",
+    "n_depth": "depth_tok",
     "max_concurrency": "concurrency",
     "num_users": "concurrency",
     "gpu": "accelerator",

@@ -24,14 +24,18 @@ class Family(NamedTuple):
     name: str
     line: str
     """What stands below a list that shows one of its figures."""
+    is_reviewed: bool = False
+    """Whether the publisher and the other submitters review every result under its rules before it is published."""
 
 
 FAMILIES: Final = (
     Family(
         "mlperf-",
         "MLPerf",
-        "Results of MLPerf\N{REGISTERED SIGN} compare only inside one class: round, benchmark, division, scenario. Result "
-        f"ID, day of retrieval and footnote of each stand on its page. {MLPERF_TRADEMARK}",
+        "Results of MLPerf\N{REGISTERED SIGN} compare only inside one class: round, benchmark, division, scenario. Ratios "
+        "and figures per accelerator are worked out here and are no MLPerf metrics. Result ID, day of retrieval and footnote of "
+        f"each stand on its page. {MLPERF_TRADEMARK}",
+        is_reviewed=True,
     ),
 )
 

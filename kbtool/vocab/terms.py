@@ -22,6 +22,7 @@ __all__ = [
     "Interest",
     "MeasuredBy",
     "MeasuringPath",
+    "Pool",
     "PromptClass",
     "Qualifier",
     "RangeMeaning",
@@ -43,6 +44,7 @@ StatedStatus = Literal["draft", "disputed", "superseded", "retracted"]
 Status = Literal["draft", "reviewed", "verified", "disputed", "superseded", "retracted"]
 WITHDRAWN: Final = frozenset({"retracted", "superseded"})
 """Statuses of records that keep their page and leave every ranking and count."""
+Pool = Literal["prefill", "decode"]
 MeasuredBy = Literal["self", "third_party", "operator", "vendor", "auditor", "unknown"]
 Basis = Literal["stated", "inferred", "derived"]
 GapReason = Literal["not_applicable", "not_observable", "unknown_dev_build", "withdrawn"]
@@ -116,7 +118,7 @@ DEFINITIONS: Final[dict[str, dict[str, str]]] = {
         "third_party": "Somebody who neither makes nor sells what was measured.",
         "operator": "Whoever runs the system in production, reporting about their own deployment.",
         "vendor": "The maker or seller of the accelerator, engine, model or service.",
-        "auditor": "A body that checks submissions under published rules.",
+        "auditor": "A body that measures under its own published rules; one that reviews what others ran measures nothing.",
         "unknown": "The source does not say who measured.",
     },
     "basis": {
@@ -175,6 +177,10 @@ DEFINITIONS: Final[dict[str, dict[str, str]]] = {
         "agent": "Multi-turn tool-using sessions.",
         "synthetic": "Generated filler text of a fixed length.",
         "multimodal": "Images, audio or video beside text.",
+    },
+    "pool": {
+        "prefill": "The accelerators of a disaggregated system that read prompts.",
+        "decode": "Those that generate; beside each of them others read the prompts.",
     },
     "cache_state": {
         "cold": "No part of the prompt was in the prefix cache.",

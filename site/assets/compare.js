@@ -6,10 +6,11 @@ file of a record holds under "comparison". Words and tables of the rules come fr
 writes. tests/browser/test_compare_page.py holds the two equal over all pairs of several hundred results.
 
 Nothing here writes HTML: every text of a record goes through textContent.
-*/
 
-const root = new URL("../", import.meta.url);
-const MOST = 6;
+  compare.js       the rules
+  compare/page.js  the page: verdicts, table, what was named
+  compare/find.js  the field: from an id, an address or words to results
+*/
 
 // --- the rules --------------------------------------------------------------------------------------
 
@@ -39,10 +40,10 @@ export function sentenceOf(found) {
   return `${stated}${basis}, with reservations: ${found.reservations.join("; ")}.`;
 }
 
-const nameOf = (side) => `${side.ref}#${side.result}`;
-const own = (table, key) => (Object.hasOwn(table, key) ? table[key] : undefined);
+export const nameOf = (side) => `${side.ref}#${side.result}`;
+export const own = (table, key) => (Object.hasOwn(table, key) ? table[key] : undefined);
 
-function metricOf(rules, id) {
+export function metricOf(rules, id) {
   const found = own(rules.metrics, id);
   if (!found) return null;
   const [title, unit, scope, tokens, conditions] = found;
@@ -94,11 +95,31 @@ function ofConditions(rules, one, other) {
   for (const name of rules.conditions) {
     const [a, b] = [own(one.told, name), own(other.told, name)];
     if (!asked.has(name) || a === undefined || b === undefined || isEqual(rules, name, a, b)) continue;
-    if ((name === "concurrency" || name === "request_rate") && own(rules.families, one.metric) !== undefined) continue;
+    if (rules.loads.includes(name) && own(rules.families, one.metric) !== undefined) continue;
     found.push(`another ${rules.names[name]}: ${a} against ${b}`);
   }
+  const loads = loadsOf(rules, one, other);
+  if (loads && !loads.near) found.push(`another ${rules.names[loads.name]}: ${loads.words}`);
   if (one.decreed !== other.decreed) found.push(`drafts of ${nameOf(one.decreed ? one : other)} were accepted by decree`);
   return found;
+}
+
+// How much two systems were asked at once: as it is told, then in proportion to the accelerators where the throughputs are per one.
+function loadsOf(rules, one, other) {
+  const name = rules.loads.find((each) => Object.hasOwn(one.told, each) && Object.hasOwn(other.told, each));
+  if (own(rules.families, one.metric) === undefined || name === undefined) return null;
+  const told = [one, other].map((side) => side.told[name]);
+  const [a, b] = told.map((text) => decimal(text.replaceAll(",", "")));
+  const pairs = [[a.digits * 10n ** BigInt(b.places), b.digits * 10n ** BigInt(a.places)]];
+  let words = `${told[0]} against ${told[1]}`;
+  const counts = [one.accelerators, other.accelerators];
+  const isShared = isPerAccelerator(rules, one, other) || metricOf(rules, one.metric).scope === "accelerator";
+  if (isShared && !counts.includes(null) && counts[0] !== counts[1]) {
+    pairs.push([pairs[0][0] * BigInt(counts[1]), pairs[0][1] * BigInt(counts[0])]);
+    words = `${told[0]} on ${counts[0]} accelerators against ${told[1]} on ${counts[1]}`;
+  }
+  const isNear = ([x, y]) => (x > y ? x : y) <= BigInt(rules.near_load) * (x > y ? y : x);
+  return { name, words, equal: pairs.some(([x, y]) => x === y), near: pairs.some(isNear) };
 }
 
 function isOneKind(rules, one, other) {
@@ -145,6 +166,8 @@ function reservationsOf(rules, one, other) {
     if (silent.length === 2) found.push(`neither states the ${rules.names[name]}`);
     else if (silent.length) found.push(`${nameOf(silent[0])} does not state the ${rules.names[name]}`);
   }
+  const loads = loadsOf(rules, one, other);
+  if (loads && !loads.equal) found.push(`the ${rules.names[loads.name]} is near and not equal: ${loads.words}`);
   if (Boolean(one.statistic) !== Boolean(other.statistic)) found.push("one of the two does not say which statistic it is");
   else if ((one.statistic === "single") !== (other.statistic === "single")) found.push("one of the two is a single run");
   for (const side of [one, other])
@@ -208,138 +231,5 @@ export function unpacked(comparison) {
   }));
 }
 
-async function load(name) {
-  const [ref, anchor = ""] = name.split("#");
-  if (!/^benchmarks\/[a-z][a-z0-9-]*$/.test(ref)) throw new Error(`${name} names no benchmark: write benchmarks/id#result`);
-  const response = await fetch(new URL(`data/records/${ref}.json`, root));
-  if (!response.ok) throw new Error(`there is no record ${ref}`);
-  const file = await response.json();
-  const wanted = anchor || file.record.headline;
-  const sides = unpacked(file.comparison);
-  const side = sides.find((each) => each.result === wanted) ?? (anchor ? undefined : sides[0]);
-  if (!side) throw new Error(`${ref} has no result ${wanted}`);
-  return { side, title: file.record.title, status: file.status };
-}
-
-// --- the page ---------------------------------------------------------------------------------------
-
-class Comparison {
-  constructor(host) {
-    this.out = host.querySelector("[data-kb-compare-out]");
-    this.status = host.querySelector("[data-kb-compare-status]");
-    const field = host.querySelector("[data-kb-compare-field]");
-    const add = () => {
-      if (field.value.trim()) this.go([...this.names(), field.value.trim()]);
-      field.value = "";
-    };
-    host.querySelector("[data-kb-compare-add]").addEventListener("click", add);
-    field.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") add();
-    });
-    addEventListener("popstate", () => this.show());
-    this.show();
-  }
-
-  names() {
-    const given = new URLSearchParams(location.search).get("ids") || "";
-    return Array.from(new Set(given.split(",").map((name) => name.trim()).filter(Boolean)));
-  }
-
-  go(names) {
-    const ids = names.map((name) => encodeURIComponent(name).replaceAll("%2F", "/")).join(",");
-    history.pushState(null, "", ids ? `?ids=${ids}` : location.pathname);
-    this.show();
-  }
-
-  async show() {
-    const names = this.names();
-    this.out.replaceChildren();
-    this.say(names.length ? "Loading" : "Name two results to compare.");
-    if (!names.length) return;
-    try {
-      this.rules ??= await (await fetch(new URL("data/comparison-rules.json", root))).json();
-      const loaded = await Promise.allSettled(names.slice(0, MOST).map(load));
-      if (this.names().join() !== names.join()) return;
-      const sides = loaded.filter((each) => each.status === "fulfilled").map((each) => each.value);
-      const faults = loaded.filter((each) => each.status === "rejected").map((each) => each.reason.message);
-      if (names.length > MOST) faults.push(`${MOST} results at most stand side by side`);
-      if (sides.length < 2) faults.push("name at least two results");
-      this.say([`${sides.length} results`, ...faults].join("; "));
-      this.out.replaceChildren(...this.verdicts(sides), ...(sides.length ? [this.table(sides)] : []));
-    } catch (error) {
-      this.say(`The records could not be loaded: ${error.message}`);
-    }
-  }
-
-  say(text) {
-    this.status.textContent = text;
-  }
-
-  verdicts([first, ...others]) {
-    return others.map((other) => {
-      const found = heldAgainst(this.rules, first.side, other.side);
-      const line = make("p", "kb-verdict");
-      line.dataset.kbVerdict = found.verdict;
-      line.append(make("strong", "", `${first.side.result} against ${other.side.result}`), `: ${sentenceOf(found)}`);
-      return line;
-    });
-  }
-
-  table(sides) {
-    const names = this.rules.settings;
-    const rows = names
-      .map((name) => ({ name, values: sides.map((each) => own(each.side.settings, name) ?? "") }))
-      .filter((row) => row.values.some(Boolean));
-    for (const row of rows) row.differs = new Set(row.values).size > 1;
-    rows.sort((a, b) => b.differs - a.differs || names.indexOf(a.name) - names.indexOf(b.name));
-    const table = make("table", "kb-table");
-    const head = table.createTHead().insertRow();
-    head.append(make("th", "", "What"), ...sides.map((each) => this.heading(each, sides)));
-    const body = table.createTBody();
-    const metric = (each) => metricOf(this.rules, each.side.metric)?.title ?? each.side.metric;
-    row(body, "Figure", sides.map((each) => each.side.figure));
-    row(body, "Metric", sides.map(metric));
-    row(body, "Statistic", sides.map((each) => each.side.statistic));
-    row(body, "Status of the record", sides.map((each) => each.status));
-    for (const each of rows) row(body, each.name, each.values, each.differs);
-    const scroller = make("div", "kb-scroll");
-    scroller.setAttribute("role", "region");
-    scroller.setAttribute("aria-label", "Results side by side");
-    scroller.tabIndex = 0;
-    scroller.append(table);
-    return scroller;
-  }
-
-  heading(each, sides) {
-    const cell = make("th");
-    cell.scope = "col";
-    const link = make("a", "", each.title);
-    link.href = new URL(`${each.side.ref}.html#${each.side.result}`, root);
-    const drop = make("button", "kb-button", "Remove");
-    drop.type = "button";
-    drop.setAttribute("aria-label", `Remove ${nameOf(each.side)}`);
-    drop.addEventListener("click", () => this.go(sides.filter((one) => one !== each).map((one) => nameOf(one.side))));
-    cell.append(link, make("small", "", ` ${each.side.result} `), drop);
-    return cell;
-  }
-}
-
-function row(body, name, values, differs) {
-  const line = body.insertRow();
-  const different = differs ?? new Set(values).size > 1;
-  if (different) line.className = "kb-differs";
-  const head = make("th", "", name);
-  head.scope = "row";
-  line.append(head);
-  for (const value of values) line.append(make("td", value ? "" : "kb-gap", value || "not stated"));
-}
-
-function make(element, className = "", text = "") {
-  const made = document.createElement(element);
-  if (className) made.className = className;
-  if (text) made.textContent = text;
-  return made;
-}
-
 const host = document.querySelector("[data-kb-compare]");
-if (host) new Comparison(host);
+if (host) import("./compare/page.js").then(({ Comparison }) => new Comparison(host));

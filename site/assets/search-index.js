@@ -6,7 +6,7 @@ and answers queries. `search.js` draws the answers.
   index.find("rtx 6853")             -> { hits: [{ doc, score }], total: 3, hidden: 0 }
   await index.reach("rtx 6853")      fetches the prose words it may need; then ask `find` again
 
-Every term of a query must match, as a whole word, as the start of one, or with one letter wrong.
+Every term of a query must match, as a whole word, as the start of one, or with one letter wrong, but no digit.
 All texts are data of strangers: they are compared, never run, and keyed by Map.
 */
 
@@ -93,11 +93,12 @@ class Vocabulary {
     return at > first;
   }
 
-  // The same for words that are `term` with one slip. Numbers and short words have none.
+  // The same for words that are `term` with one slip. Numbers and short words have none: `h200` is no slip of `h100`.
   matchMisspelt(term, found) {
     if (term.length < 4 || !/\p{L}{2}/u.test(term)) return;
+    const digits = digitsOf(term);
     for (const word of this.inOrder()) {
-      if (Math.abs(word.length - term.length) <= 1 && withinOneEdit(word, term)) {
+      if (Math.abs(word.length - term.length) <= 1 && withinOneEdit(word, term) && digitsOf(word) === digits) {
         found(this.postings.get(word), 0.25);
       }
     }
@@ -106,6 +107,10 @@ class Vocabulary {
   inOrder() {
     return (this.sorted ??= Array.from(this.postings.keys()).sort(byCodeUnits));
   }
+}
+
+function digitsOf(word) {
+  return word.replace(/\P{N}+/gu, "");
 }
 
 function byCodeUnits(a, b) {

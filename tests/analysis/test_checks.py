@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kbtool.analysis.checks import Check, checks_of, unchecked_reasons
+from kbtool.analysis.checks import Check, Unchecked, checks_of, unchecked_reasons
 from tests.analysis.records import benchmark, plain_result
 from tests.analysis.test_limits import FOUR, things
 
@@ -26,14 +26,13 @@ def test_a_metric_without_a_bound_has_no_check() -> None:
 
 
 def test_reasons_are_counted_without_the_record_that_they_name() -> None:
-    """Two models that lack a figure are one reason."""
-    checks = [
-        Check("a", "m", "", "", (("compute", "models/x does not give active parameters"),)),
-        Check(
-            "b", "m", "", "", (("compute", "models/y does not give active parameters"), ("bandwidth", "z"))
+    """Two models that lack a figure are one reason, which names both and the benchmarks that miss it."""
+    x = Check("a", "m", "", "", (("compute", "models/x does not give active parameters"),))
+    y = Check("b", "m", "", "", (("compute", "models/y does not give active parameters"), ("bandwidth", "z")))
+    assert unchecked_reasons([("benchmarks/one", x), ("benchmarks/two", y), ("benchmarks/two", y)]) == (
+        Unchecked(
+            "compute", "the model's record does not give active parameters", 3, ("benchmarks/two", "benchmarks/one"),
+            ("models/y", "models/x"),
         ),
-    ]
-    assert unchecked_reasons(checks) == {
-        ("compute", "the model's record does not give active parameters"): 2,
-        ("bandwidth", "z"): 1,
-    }
+        Unchecked("bandwidth", "z", 2, ("benchmarks/two",), ()),
+    )  # fmt: skip

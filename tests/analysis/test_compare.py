@@ -90,6 +90,25 @@ def test_cache_state_matters_to_a_prefill() -> None:
     assert warm.refused == ("another cache state: cold against warm",)
 
 
+def test_a_depth_matters_to_a_prefill() -> None:
+    """512 tokens behind 4,096 are neither 512 alone nor a prompt of 4,608; a context that starts empty need not be stated."""
+
+    def prefill(input_tok: int, depth_tok: int | None = None) -> Side:
+        at = {"concurrency": 1, "input_tok": input_tok, "depth_tok": depth_tok, "prefix_cache": "off"}
+        return side(f"p{input_tok}d{depth_tok}", {"metric": "prefill_tok_s", "at": at})
+
+    behind = prefill(512, 4096)
+    assert compare(prefill(512), behind).refused == (
+        "another depth of the context before the input: 0 against 4,096",
+    )
+    assert any(
+        each.one == "0" and each.other == "4,096" for each in compare(prefill(512), behind).differences
+    )
+    assert compare(prefill(4608), behind).verdict == "refused"
+    assert compare(prefill(512, 4096), behind).verdict != "refused"
+    assert compare(prefill(512), prefill(512)).verdict != "refused"
+
+
 def test_disaggregated_systems_count_all_their_accelerators() -> None:
     """8 that prefill and 16 that decode are 24: per accelerator against 8 plain ones."""
     pools = {"prefill_accelerators": 8, "decode_accelerators": 16}
@@ -141,9 +160,9 @@ def test_a_pool_is_not_the_system() -> None:
     )
     found = compare(pool, side("plain", share, system={"accelerator_count": 8}))
     assert found.refused == (
-        "another part of the system: one pool of a disaggregated system against all that serve",
+        "another part of the system: the decode pool of a disaggregated system against all that serve",
     )
-    assert pool.facts.why_not.startswith("it is of one pool")
+    assert pool.facts.why_not.startswith("it is of the decode pool")
 
 
 @pytest.mark.parametrize("metric", ["tpot_ms", "itl_ms", "ttft_ms"])
@@ -225,11 +244,56 @@ def test_what_is_not_stated_is_a_reservation() -> None:
 
 
 def test_a_throughput_may_choose_its_load_and_a_user_may_not() -> None:
-    """Each system has the concurrency that suits it best; the speed of a user depends on how many there are."""
-    assert against({"at": {**LOAD, "concurrency": 128}}).verdict == "comparable"
+    """A throughput's load may be near with a reservation, and not far; a user's speed depends on how many there are."""
+    near = against({"at": {**LOAD, "concurrency": 128}})
+    assert near.reservations == ("the concurrency is near and not equal: 64 against 128",)
+    far = against({"at": {**LOAD, "concurrency": 129}})
+    assert far.refused == ("another concurrency: 64 against 129",)
     user = {"metric": "tok_s_per_user"}
     found = compare(side("a", user), side("b", {**user, "at": {**LOAD, "concurrency": 128}}))
     assert found.refused == ("another concurrency: 64 against 128",)
+
+
+def test_the_load_of_a_larger_system_may_be_as_much_larger() -> None:
+    """64 requests on 8 accelerators are as 512 on 64, and 64 on both is one load too; 512 on 8 is another."""
+
+    def of(concurrency: int, accelerators: int) -> Side:
+        at = {**LOAD, "concurrency": concurrency, "accelerators": accelerators}
+        return side(f"c{concurrency}", {"at": at})
+
+    base = side("base", {"at": {**LOAD, "concurrency": 64, "accelerators": 2}})
+    assert compare(base, of(256, 8)).verdict == "comparable"
+    assert compare(base, of(64, 8)).verdict == "comparable"
+    assert compare(base, of(384, 8)).reservations == (
+        "the concurrency is near and not equal: 64 on 2 accelerators against 384 on 8",
+    )
+    assert compare(base, of(1024, 8)).refused == (
+        "another concurrency: 64 on 2 accelerators against 1,024 on 8",
+    )
+
+
+def test_a_rate_says_more_of_a_load_than_a_cap_on_requests() -> None:
+    """Where both tell the offered rate, their caps on requests in flight matter no more."""
+
+    def at_rate(rate: str, concurrency: int) -> Side:
+        return side(f"r{rate}", {"at": {**LOAD, "request_rate_req_s": rate, "concurrency": concurrency}})
+
+    assert compare(at_rate("2.5", 64), at_rate("2.50", 512)).verdict == "comparable"
+    assert compare(at_rate("2.5", 64), at_rate("5.1", 64)).refused == (
+        "another request rate: 2.5 against 5.1",
+    )
+
+
+def test_a_pool_alone_stands_beside_its_like_alone() -> None:
+    """A node that decodes is no node that serves, and has no figure per accelerator of the system, whatever its size."""
+    whole = side("whole", {"at": {**LOAD, "accelerators": 8}})
+    node = side("node", {"at": {**LOAD, "accelerators": 8, "pool": "decode"}})
+    assert compare(whole, node).refused == (
+        "another part of the system: all that serve against the decode pool of a disaggregated system",
+    )
+    assert not node.facts.per_accelerator
+    assert "of the decode pool" in node.facts.why_not
+    assert compare(node, node).verdict == "comparable"
 
 
 def test_lengths_within_a_template_are_one_length() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kbtool.analysis.confidence import CONFIG_FIELDS, FACTORS, assess, label_of
+from kbtool.analysis.confidence import CONFIG_FIELDS, FACTORS, assess, label_of, would_raise
 from kbtool.analysis.paths import benchmark_paths
 from kbtool.schema import Benchmark
 from kbtool.store.yamlio import parse
@@ -56,6 +56,23 @@ def test_exactly_one_base(by: str, code: str, points: int) -> None:
     rubric = assess(benchmark(measured={"by": by}, **BARE))
     assert rubric.codes == (code,)
     assert rubric.score == Decimal(points) / 100
+
+
+def test_review_under_rules_raises_a_vendors_figure_above_an_unreviewed_one() -> None:
+    """Those who review an MLPerf result did not measure it: it starts as its submitter's, and review is a reason of its own."""
+    submitted = {"comparison_class": "mlperf-inference-v6.0/llama2-70b-99/closed/datacenter/offline"}
+    reviewed, other, third = (
+        assess(benchmark(measured={"by": by}, **over, **BARE))
+        for by, over in (
+            ("vendor", submitted),
+            ("vendor", {"comparison_class": "other-round/x"}),
+            ("third_party", {}),
+        )
+    )
+    assert reviewed.codes == ("base-vendor", "reviewed-under-rules")
+    assert other.codes == ("base-vendor",)
+    assert other.score < third.score < reviewed.score == Decimal("0.70")
+    assert "reviewed-under-rules" not in {each.code for each in would_raise(third)}
 
 
 def test_artifacts_and_settings_raise() -> None:

@@ -71,6 +71,46 @@ def test_linked_pairs_say_so() -> None:
     assert found(linked("supersedes"), stated("b", "100")) == ()
 
 
+def _swept(name: str, *values: tuple[int, str]) -> list[Stated]:
+    """Return a record with a figure a length."""
+    results = [
+        plain_result(
+            **{
+                **SYSTEM,
+                "id": f"in{length}",
+                "value": value,
+                "as_published": value,
+                "at": {**LOAD, "input_tok": length},
+            }
+        )
+        for length, value in values
+    ]
+    sources = [{"source": "sources/base-source", "role": "primary", "group": name}]
+    record = benchmark(results=results, sources=sources, headline=f"in{values[0][0]}")
+    return list(stated_by(f"benchmarks/{name}", record, "draft", name))
+
+
+def test_a_length_left_out_is_not_taken_for_the_worst_one() -> None:
+    """87.97 of no stated length beside 84.10, 60 and 40 at 512, 8,192 and 32,768 tokens: the first agrees, and that is that."""
+    sweep = _swept("sweep", (512, "84.10"), (8192, "60"), (32768, "40"))
+    unsaid = {"input_tok": None}
+    assert found(stated("a", "87.97", at=unsaid), sweep) == ()
+    assert found(stated("a", "70", at=unsaid), sweep) == ()
+    above = found(stated("a", "120", at=unsaid), sweep)
+    assert [each.other.first.side.result for each in above] == ["in512"]
+    assert [
+        each.other.first.side.result for each in found(stated("a", "90", at={"input_tok": 32768}), sweep)
+    ] == ["in32768"]
+
+
+def test_what_neither_states_is_told() -> None:
+    """Silence of both leaves a difference as open as silence of one."""
+    engine = {"version": None}
+    conflict = found(stated("a", "100", engine=engine), stated("b", "150", engine=engine))[0]
+    assert "Engine version" in conflict.told_by_neither
+    assert "Engine version" not in found(stated("a", "100"), stated("b", "150"))[0].told_by_neither
+
+
 def test_what_both_state_may_explain_it() -> None:
     """Another engine version is named; whoever measured explains nothing."""
     conflict = found(

@@ -40,6 +40,7 @@ def test_what_is_stated_decides() -> None:
     assert alike(at={"concurrency": 64, "input_tok": None, "input_nominal": "8K to 32K"})
     assert not alike(at={**full, "output_tok": 64})
     assert not alike(at={**full, "prompt_class": "code"})
+    assert not alike(at={**full, "depth_tok": 65536})
     assert alike(at={"concurrency": 64, "input_tok": None, "output_tok": None, "prompt_class": None})
 
 

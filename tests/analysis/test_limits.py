@@ -161,6 +161,11 @@ def test_sparse_and_measured_peaks_bound_nothing() -> None:
         ({"speculation": {"method": "mtp"}}, {}, "the number of draft tokens is not stated"),
         ({"system": {"accelerator_count": None}}, {}, "the number of accelerators is not stated"),
         ({"model": {"weight_dtype": None}}, {}, "the data type of the weights is not stated"),
+        (
+            {"model": {"weight_dtype": None, "quantization_as_published": "FP8"}},
+            {},
+            "what the source calls the weights names no data type that is certain",
+        ),
         ({}, {"accelerator": {"memory": {"bandwidth_gb_s": None}}}, "accelerators/base-accelerator does not give memory bandwidth"),
         ({}, {"model": {"active_parameters": None}}, "models/base-model does not give active parameters"),
     ],

@@ -35,6 +35,7 @@ def test_results_that_differ_in_axes_and_outcome_share_a_setup() -> None:
     """Concurrency, metric and statistic set no two results apart."""
     rows = (row(concurrency=1), row(concurrency=8, statistic="mean"), speed("90", concurrency=8))
     assert setups(rows) == [0, 0, 0]
+    assert setups((row(depth_tok=4096), row(depth_tok=8192))) == [0, 0]
 
 
 def test_other_conditions_set_setups_apart() -> None:

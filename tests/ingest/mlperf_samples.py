@@ -107,7 +107,7 @@ def write_things(root: Path) -> None:
 def row(**changes: Any) -> dict[str, Any]:
     """Return one row of `summary_results.json` of v6.0, with some cells changed."""
     cells = {
-        "ID": "6.0-0500", "Submitter": "Lab", "Availability": "available", "Category": "closed", "Suite": "datacenter",
+        "ID": "6.0-0500", "Submitter": "Dell", "Availability": "available", "Category": "closed", "Suite": "datacenter",
         "System": "Box", "Platform": "box_B200x8_TRT", "UsedModel": "llama2-70b-99", "Model": "llama2-70b-99",
         "Scenario": "Offline", "Nodes": 1, "Processor": "CPU 9", "host_processors_per_node": 2,
         "Accelerator": "NVIDIA B200-SXM-180GB", "a#": 8, "Total Accelerators": 8,
@@ -124,11 +124,11 @@ def row(**changes: Any) -> dict[str, Any]:
 def system(link: str = "", other: str = "", *, platform: str = "box_B200x8_TRT", **more: Any) -> File:
     """Return the description of a system."""
     cells = {
-        "submitter": "Lab", "division": "closed", "framework": "TensorRT 10.14, CUDA 13.1",
+        "submitter": "Dell", "division": "closed", "framework": "TensorRT 10.14, CUDA 13.1",
         "accelerator_model_name": "NVIDIA B200-SXM-180GB", "accelerator_interconnect": link,
         "other_software_stack": other, "host_memory_capacity": "2 TB",
     }  # fmt: skip
-    return File(f"repository/closed/Lab/systems/{platform}.json", json.dumps(cells | more).encode())
+    return File(f"repository/closed/Dell/systems/{platform}.json", json.dumps(cells | more).encode())
 
 
 def summary(

@@ -58,7 +58,7 @@ def test_drafts_go_to_folders_of_their_own(project: Path, capsys: pytest.Capture
     assert set(drafts_of(project)) == {
         "mlperf-6-0-0500-llama2-70b-99-offline.yaml",
         "mlperf-6-0-0500-llama2-70b-99-server.yaml",
-        "mlperf-inference-v6-0-lab.yaml",
+        "mlperf-inference-v6-0-dell.yaml",
     }
     assert capsys.readouterr().out == "2 rows read, 2 of them in 2 benchmarks with 4 results\nfiles: 3 new\n"
 
@@ -98,7 +98,7 @@ def test_refused_rows_are_counted_by_reason(project: Path, capsys: pytest.Captur
 def test_folder_is_read_as_in_the_repository(project: Path) -> None:
     """Of a folder the files of the set are taken, and others are left alone."""
     folder = project.parent / "results"
-    (folder / "closed/Lab/systems").mkdir(parents=True)
+    (folder / "closed/Dell/systems").mkdir(parents=True)
     (folder / "notes.txt").write_text("nothing of ours", encoding="utf-8")
     table(project).rename(folder / "summary_results.json")
     run(project, folder)
@@ -125,9 +125,9 @@ def test_unknown_set_is_a_usage_error(project: Path, source: str, message: str) 
 def test_id_of_a_curated_record_is_not_taken(project: Path) -> None:
     """A record elsewhere with the id of a draft is never written over."""
     run(project, table(project))
-    name = "mlperf-inference-v6-0-lab.yaml"
+    name = "mlperf-inference-v6-0-dell.yaml"
     (project / "records/sources/mlperf" / name).rename(project / "records/sources" / name)
-    with pytest.raises(UsageError, match="has the id mlperf-inference-v6-0-lab already"):
+    with pytest.raises(UsageError, match="has the id mlperf-inference-v6-0-dell already"):
         run(project, table(project))
 
 

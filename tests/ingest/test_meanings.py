@@ -13,7 +13,6 @@ REFUSED: Final = {
     "vllm-bench-ngram.json": {"request_goodput", "max_output_tokens_per_s"},
     "sglang-bench.jsonl": {"[0].max_output_tokens_per_s"},
     "evalscope.json": {"Input Throughput (tok/s)", "Avg Decoded Tok/Iter", "Spec. Accept Rate"},
-    "llama-bench.md": {"row 3 pp512 @ d4096"},
     "inference-perf.json": {
         f"successes.latency.inter_token_latency.{key}"
         for key in ("median", "p90", "p95", "p99", "min", "max")

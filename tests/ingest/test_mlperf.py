@@ -8,6 +8,7 @@ import pytest
 
 from kbtool.ingest import Drafts, File, IngestError
 from kbtool.ingest.mlperf import drafts, wanted
+from kbtool.schema import Benchmark
 from tests.ingest.mlperf_samples import (
     DESCRIPTION,
     FIXTURES,
@@ -77,8 +78,38 @@ def test_weight_type_is_one_word_in_either_case(text: str) -> None:
 
 def test_weight_type_of_the_first_checkpoint_is_not_taken() -> None:
     """v4.1 says fp16 even of a preview that ran in FP4: the type before quantisation."""
-    model = import_of(row(version="v4.1", ID="v4.1-0500", weight_data_types="fp16")).benchmarks[0].model
+    (record,) = import_of(row(version="v4.1", ID="v4.1-0500", weight_data_types="fp16")).benchmarks
+    model = record.model
     assert (model.weight_dtype, model.quantization_as_published) == (None, "weight_data_types: fp16")
+    assert _why_no_type(record) == (
+        "fp16 in this round's table may be that of the weights before they were quantised."
+    )
+
+
+def test_weight_type_in_the_models_name_counts_where_the_column_is_silent() -> None:
+    """`llama3_1-70b-fp8_dyn` runs FP8 weights; a filter on fp8 once lost these rows, whose column says UNSET."""
+    named = {"Category": "open", "UsedModel": "llama3_1-70b-fp8_dyn"}
+    silent, untrusted, other = import_of(
+        row(**named, weight_data_types="UNSET"),
+        row(**named, ID="6.0-0501", weight_data_types="fp32"),
+        row(**named, ID="6.0-0502", weight_data_types="fp16"),
+    ).benchmarks
+    assert [each.model.weight_dtype for each in (silent, untrusted, other)] == ["fp8", "fp8", None]
+    assert [_why_no_type(each) for each in (silent, untrusted)] == [None, None]
+    assert _why_no_type(other) == "The model's name says fp8, the column fp16."
+
+
+def test_several_weight_types_are_none() -> None:
+    """The list of a checkpoint's tensors says which types there are, and not which one most weights have."""
+    (record,) = import_of(row(weight_data_types="BF16/F32/F8_E4M3/U8")).benchmarks
+    assert record.model.weight_dtype is None
+    assert _why_no_type(record) == "The column names no single type."
+
+
+def _why_no_type(record: Benchmark) -> str | None:
+    return next(
+        (each.searched for each in record.omitted_by_source if each.field == "model.weight_dtype"), None
+    )
 
 
 def test_model_spelled_two_ways_is_one_record() -> None:
@@ -223,11 +254,11 @@ def test_flag_inferred_drops_nothing() -> None:
 def test_table_without_result_ids_is_refused() -> None:
     """`summary.json` of v6.1 has no result IDs, without which no footnote can be made."""
     cells = {
-        "Organization": "Lab", "Availability": "available", "Division": "closed", "SystemType": "datacenter",
+        "Organization": "Dell", "Availability": "available", "Division": "closed", "SystemType": "datacenter",
         "SystemName": "Box", "Platform": "box", "Model": "llama2-70b-99", "MlperfModel": "llama2-70b-99",
         "Scenario": "Offline", "Result": 1.5, "number_of_nodes": 1, "accelerator_model_name": "NVIDIA B200-SXM-180GB",
         "accelerators_per_node": 8, "total_accelerators": 8, "framework": "vLLM", "notes": None, "version": "v6.1",
-        "Units": "Tokens/s", "weight_data_types": "fp4", "PrivateID": None, "Location": "./closed/Lab/results/box",
+        "Units": "Tokens/s", "weight_data_types": "fp4", "PrivateID": None, "Location": "./closed/Dell/results/box",
     }  # fmt: skip
     made = drafts((File("summary.json", json.dumps({"0": cells}).encode()),), catalogue(), ORIGIN)
     assert made.benchmarks == ()
@@ -241,8 +272,8 @@ def test_table_of_columns_is_read_like_the_published_one() -> None:
         "accelerator,accelerators_per_node,total_accelerators,nodes,software,location,ttft_p99_ms,tpot_p99_ms"
     )
     line = (
-        "v6.0,6.0-0500,Lab,closed,available,datacenter,Box,box,llama2-70b-99,llama2-70b-99,server,900.5,Tokens/s,"
-        "NVIDIA B200-SXM-180GB,8,,1,vLLM 0.9.0,closed/Lab/results/box/llama2-70b-99/Server,435.976,39.508"
+        "v6.0,6.0-0500,Dell,closed,available,datacenter,Box,box,llama2-70b-99,llama2-70b-99,server,900.5,Tokens/s,"
+        "NVIDIA B200-SXM-180GB,8,,1,vLLM 0.9.0,closed/Dell/results/box/llama2-70b-99/Server,435.976,39.508"
     )
     (record,) = drafts((File("t.csv", f"{header}\n{line}\n".encode()),), catalogue(), ORIGIN).benchmarks
     found = {each.id: each.value for each in record.results}
@@ -323,7 +354,7 @@ def test_engine_comes_from_table_or_description(
 def test_unreadable_description_is_listed_and_the_row_stands() -> None:
     """Submitters write descriptions by hand, one with a key twice: nothing of it is taken, and it is named."""
     broken = File(
-        "repository/closed/Lab/systems/box_B200x8_TRT.json", b'{"submitter": "a", "submitter": "b"}'
+        "repository/closed/Dell/systems/box_B200x8_TRT.json", b'{"submitter": "a", "submitter": "b"}'
     )
     made = import_of(row(), beside=(broken,))
     assert len(made.benchmarks) == 1
@@ -381,15 +412,15 @@ def test_summary_without_its_folder_is_refused() -> None:
     ("path", "expected"),
     [
         ("r/summary_results.json", True),
-        ("r/closed/Lab/systems/box.json", True),
-        ("r/closed/Lab/results/box/llama2-70b-99/Offline/performance/run_1/mlperf_log_summary.txt", True),
+        ("r/closed/Dell/systems/box.json", True),
+        ("r/closed/Dell/results/box/llama2-70b-99/Offline/performance/run_1/mlperf_log_summary.txt", True),
         (
-            "r/closed/Lab/compliance/box/llama2-70b-99/Offline/TEST06/performance/run_1/mlperf_log_summary.txt",
+            "r/closed/Dell/compliance/box/llama2-70b-99/Offline/TEST06/performance/run_1/mlperf_log_summary.txt",
             False,
         ),
-        ("r/closed/Lab/results/box/llama2-70b-99/Offline/accuracy/mlperf_log_accuracy.json", False),
-        ("r/closed/Lab/code/common/systems/custom_list.json", False),
-        ("r/open/Lab/measurements/box/dlrm-v2-99/offline/summary.json", False),
+        ("r/closed/Dell/results/box/llama2-70b-99/Offline/accuracy/mlperf_log_accuracy.json", False),
+        ("r/closed/Dell/code/common/systems/custom_list.json", False),
+        ("r/open/Dell/measurements/box/dlrm-v2-99/offline/summary.json", False),
         ("r/summary.json", True),
     ],
 )

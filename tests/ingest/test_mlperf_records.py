@@ -7,12 +7,14 @@ import pytest
 
 from kbtool.ingest import IngestError, Origin, record_text
 from kbtool.ingest.mlperf import drafts
-from kbtool.ingest.published import File
+from kbtool.ingest.mlperf_submitters import _KINDS
+from kbtool.ingest.published import File, slug
 from kbtool.lint import check
 from kbtool.schema import Benchmark, Source
 from kbtool.schema.benchmark import Result
 from kbtool.vocab.closed import MLPERF_TRADEMARK
 from tests.ingest.mlperf_samples import (
+    COMMIT,
     DESCRIPTION,
     FIXTURES,
     ORIGIN,
@@ -144,7 +146,7 @@ def test_latencies_are_those_of_loadgen_in_ms() -> None:
     assert (ttft.metric, ttft.value, ttft.statistic) == ("ttft_ms", Decimal("435.976100"), "p99")
     assert (tpot.metric, tpot.value, tpot.as_published) == ("tpot_ms", Decimal("39.507635"), "39507635 ns")
     assert {each.at.request_rate_req_s for each in record.results} == {Decimal("29.5")}
-    assert ttft.evidence[0].locator.startswith("closed/Lab/results/")
+    assert ttft.evidence[0].locator.startswith("closed/Dell/results/")
 
 
 def test_single_stream_is_a_latency_of_one_user() -> None:
@@ -187,20 +189,72 @@ def test_processors_that_the_name_counts_otherwise_are_left_out() -> None:
 
 def test_source_is_the_submitters_results_of_a_round() -> None:
     """Two submitters that print one figure measured twice: each is a source and a group of its own."""
-    made = import_of(row(), row(ID="6.0-0501", Submitter="Other Lab"))
+    made = import_of(row(), row(ID="6.0-0501", Submitter="HPE"))
     assert [each.id for each in made.sources] == [
-        "mlperf-inference-v6-0-lab",
-        "mlperf-inference-v6-0-other-lab",
+        "mlperf-inference-v6-0-dell",
+        "mlperf-inference-v6-0-hpe",
     ]
     assert {each.group for each in made.sources} == {each.id for each in made.sources}
     assert {each.publisher for each in made.sources} == {"MLCommons"}
 
 
-def test_source_of_two_divisions_names_both_folders() -> None:
-    """What a submitter ran in the open division does not hide where the rows of the closed one stand."""
-    (source,) = import_of(row(), row(ID="6.0-0501", Category="open")).sources
-    assert (source.url or "").endswith("/closed/Lab")
-    assert "closed/Lab/, open/Lab/ with" in (source.path or "")
+def test_each_division_is_a_source_whose_address_leads_to_its_folder() -> None:
+    """Rows of the open division once led to the closed one's folder, where their files are not; the submitter is one group."""
+    made = import_of(row(), row(ID="6.0-0501", Category="open"))
+    assert [(each.id, (each.url or "").partition(COMMIT)[2]) for each in made.sources] == [
+        ("mlperf-inference-v6-0-dell", "/closed/Dell"),
+        ("mlperf-inference-v6-0-dell-open", "/open/Dell"),
+    ]
+    assert {each.group for each in made.sources} == {"mlperf-inference-v6-0-dell"}
+    assert [(each.primary_source, each.sources[0].group) for each in made.benchmarks] == [
+        (f"sources/{each.id}", each.group) for each in made.sources
+    ]
+    closed, opened = (str(each.model_dump(mode="json")) for each in made.benchmarks)
+    assert "v6-0-dell-open" in opened
+    assert "v6-0-dell-open" not in closed
+    assert "'sources/mlperf-inference-v6-0-dell'" not in opened
+
+
+def test_submitter_with_the_open_division_alone_has_one_source() -> None:
+    """Its id is the group's; nothing of a closed division is named."""
+    (source,) = import_of(row(Category="open")).sources
+    assert (source.id, source.path) == (
+        "mlperf-inference-v6-0-dell",
+        "summary_results.json, and open/Dell/ with system descriptions and summaries of runs",
+    )
+    assert source.title.endswith("results of Dell, open division")
+
+
+@pytest.mark.parametrize(
+    ("submitter", "measured_by", "interest"),
+    [
+        ("NVIDIA", "vendor", "vendor"),
+        ("Supermicro_RedHat", "vendor", "vendor"),
+        ("HPE", "vendor", "sells_hardware"),
+        ("ORACLE", "vendor", "sells_service"),
+        ("Krai", "third_party", "none_stated"),
+    ],
+)
+def test_who_submits_measures(submitter: str, measured_by: str, interest: str) -> None:
+    """MLCommons reviews and measures nothing: its records once said `auditor`, and hid that vendors ran them."""
+    made = import_of(row(Submitter=submitter))
+    assert made.benchmarks[0].measured.by == measured_by
+    assert made.sources[0].interest == interest
+    method = made.benchmarks[0].measured.method or ""
+    assert method == f"Run by the submitter, {submitter}, and reviewed under the rules of MLCommons."
+
+
+def test_submitter_that_nobody_knows_is_refused() -> None:
+    """Whether it sells what it ran would be a guess."""
+    (refused,) = import_of(row(), row(ID="6.0-0501", Submitter="Other Lab")).refused
+    assert refused.reason == "submitter 'Other Lab' is not in the lists of submitters"
+
+
+def test_every_submitter_stands_in_one_list() -> None:
+    """A name in two would have the interest of whichever list comes first."""
+    names = [name for found, _ in _KINDS for name in found]
+    assert len(names) == len(set(names))
+    assert all(name == slug(name) for name in names)
 
 
 def test_commit_is_asked_for() -> None:

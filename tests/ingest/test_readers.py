@@ -210,34 +210,50 @@ def test_llama_bench_table_gives_what_it_prints() -> None:
     """Each row becomes the metric of its test, with the spread that the table prints."""
     result = imported("llama-bench.md")
     found = [
-        (each.metric, str(each.value), str(each.stdev), each.at.input_tok) for each in result.measurements
+        (each.metric, str(each.value), str(each.stdev), each.at.input_tok, each.at.depth_tok)
+        for each in result.measurements
     ]
     assert found == [
-        ("prefill_tok_s", "3337.66", "2032.35", 512),
-        ("tok_s_per_user", "631.30", "437.25", None),
-        ("tok_s_per_user", "310.50", "12.25", 4096),
-        ("total_tok_s", "900.00", "50.00", 512),
+        ("prefill_tok_s", "3337.66", "2032.35", 512, None),
+        ("tok_s_per_user", "631.30", "437.25", None, None),
+        ("prefill_tok_s", "1200.00", "100.00", 512, 4096),
+        ("tok_s_per_user", "310.50", "12.25", 4096, None),
+        ("total_tok_s", "900.00", "50.00", 512, None),
     ]
     assert result.tool_version == "b11434 (1a2b3c4d)"
-    assert "behind a filled cache" in reasons(result, "refused")["row 3 pp512 @ d4096"]
 
 
-def test_ds4_prefill_is_of_the_whole_prompt() -> None:
+def test_llama_bench_refuses_one_time_of_prompt_and_answer_at_a_depth() -> None:
+    """Input and output tokens behind a filled cache: no metric says the speed of that."""
+    text = data_of("llama-bench.md").decode().replace("pp512+tg64", "pp512+tg64 @ d4096")
+    result = imported_text(text)
+    assert "total_tok_s" not in {each.metric for each in result.measurements}
+    assert "behind a filled cache" in reasons(result, "refused")["row 5 pp512+tg64 @ d4096"]
+
+
+def test_ds4_prefill_is_of_the_whole_prompt_and_of_each_interval_behind_it() -> None:
     """Three intervals of 2,048 tokens at 400, 320 and 256 tok/s read 6,144 tokens in 19.52 s: 314.754 tok/s."""
     result = imported("ds4-bench.csv")
     found = [
-        (each.at.input_tok, str(each.value)) for each in result.measurements if each.metric == "prefill_tok_s"
+        (each.at.input_tok, each.at.depth_tok, str(each.value))
+        for each in result.measurements
+        if each.metric == "prefill_tok_s"
     ]
-    assert found == [(2048, "400.00"), (4096, "355.556"), (6144, "314.754")]
+    assert found == [
+        (2048, None, "400.00"),
+        (4096, None, "355.556"), (2048, 2048, "320.00"),
+        (6144, None, "314.754"), (2048, 4096, "256.00"),
+    ]  # fmt: skip
     speeds = [str(each.value) for each in result.measurements if each.metric == "tok_s_per_user"]
     assert speeds == ["26.76", "26.52", "26.16"]
 
 
-def test_ds4_rows_that_do_not_add_up_give_no_prefill() -> None:
+def test_ds4_rows_that_do_not_add_up_give_the_intervals_alone() -> None:
     """Where a walk begins behind a filled cache, the time of the whole prompt is not known."""
     lines = data_of("ds4-bench.csv").decode().splitlines()
     result = imported_text("\n".join([lines[0], *lines[2:]]))
-    assert {each.metric for each in result.measurements} == {"tok_s_per_user"}
+    prefills = [each.at.depth_tok for each in result.measurements if each.metric == "prefill_tok_s"]
+    assert prefills == [2048, 4096]
     assert "prefill_tps" in reasons(result, "refused")
 
 

@@ -119,10 +119,50 @@ def test_page_that_contradicts_itself_is_refused(said: str) -> None:
 
 
 def test_type_in_the_head_is_not_that_of_weights_stored_in_another() -> None:
-    """gpt-oss has one checkpoint, in MXFP4: an FP8 column is about its arithmetic."""
+    """gpt-oss is published in MXFP4: an FP8 column may be about its arithmetic, and the record says why it has no type."""
     text = (PER_GPU + TABLE).replace("LLaMA v3.3 70B", "GPT-OSS 120B")
-    _, h100 = imported(text, known("gpt-oss-120b")).benchmarks
+    b200, h100 = imported(text, known("gpt-oss-120b")).benchmarks
+    assert (b200.model.weight_dtype, b200.model.quantization_as_published) == ("fp4", "FP4")
     assert (h100.model.weight_dtype, h100.model.quantization_as_published) == (None, "FP8")
+    said = {each.field: each.searched for each in h100.omitted_by_source}
+    assert (said["model.weight_dtype"] or "").startswith(
+        "The column says FP8, which may be that of the arithmetic"
+    )
+    assert "model.weight_dtype" not in {each.field for each in b200.omitted_by_source}
+
+
+CHECKPOINTS = """
+### FP4 Models
+
+```text
+nvidia/DeepSeek-R1-0528-NVFP4-v2
+nvidia/Llama-3.3-70B-Instruct-{fp4}
+```
+
+### FP8 Models
+
+```text
+nvidia/Llama-3.1-8B-Instruct-FP8
+nvidia/Llama-3.3-70B-Instruct-FP8
+```
+"""
+
+
+@pytest.mark.parametrize(("fp4", "dtype"), [("FP4", "fp4"), ("NVFP4", "nvfp4")])
+def test_checkpoint_is_the_one_that_the_page_lists_for_the_columns_type(fp4: str, dtype: str) -> None:
+    """Its name says NVFP4 where the column says FP4; without that the encoding is not stated."""
+    b200, h100 = imported(PER_GPU + CHECKPOINTS.format(fp4=fp4) + TABLE).benchmarks
+    assert (b200.model.checkpoint, b200.model.weight_dtype) == (f"nvidia/Llama-3.3-70B-Instruct-{fp4}", dtype)
+    assert (h100.model.checkpoint, h100.model.weight_dtype) == ("nvidia/Llama-3.3-70B-Instruct-FP8", "fp8")
+    places = {tuple(each.fields): each.evidence.locator for each in h100.setup_evidence}
+    assert places["model.checkpoint",] == "section 'FP8 Models', nvidia/Llama-3.3-70B-Instruct-FP8"
+
+
+def test_checkpoint_is_none_where_the_page_lists_two() -> None:
+    """Which of two was loaded is not guessed, and the column's type stays."""
+    listed = CHECKPOINTS.format(fp4="FP4\nnvidia/Llama-3.3-70B-Instruct-NVFP4")
+    b200, _ = imported(PER_GPU + listed + TABLE).benchmarks
+    assert (b200.model.checkpoint, b200.model.weight_dtype) == (None, "fp4")
 
 
 def test_empty_cell_is_no_result() -> None:

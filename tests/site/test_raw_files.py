@@ -1,6 +1,7 @@
 """Raw files on the site: copied where they are what their record says, and never from outside `raw/`."""
 
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,8 @@ def _card(*files: RawFile) -> Card:
     return replace(card_of(RICH, records()[RICH], "draft", ()), raw_files=files)
 
 
-def _file(path: str, size: int = len(DATA)) -> RawFile:
-    return RawFile(path, "0" * 64, size)
+def _file(path: str, size: int = len(DATA), data: bytes = DATA) -> RawFile:
+    return RawFile(path, sha256(data).hexdigest(), size)
 
 
 def test_what_is_there_is_published(tmp_path: Path) -> None:
@@ -33,6 +34,15 @@ def test_what_is_there_is_published(tmp_path: Path) -> None:
     assert Card.from_row(card.to_row()) == card
     (product,) = raw_products(tmp_path, card)
     assert (product.path, product.make()) == ("raw/run/requests.jsonl", DATA)
+
+
+def test_another_file_of_the_same_size_is_not_published(tmp_path: Path) -> None:
+    """Figures that were taken from one file do not stand beside another one under its name."""
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "requests.jsonl").write_bytes(DATA)
+    assert published_files(tmp_path, _card(_file("raw/requests.jsonl"))) != ()
+    (tmp_path / "raw" / "requests.jsonl").write_bytes(DATA.replace(b"one", b"two"))
+    assert published_files(tmp_path, _card(_file("raw/requests.jsonl"))) == ()
 
 
 @pytest.mark.parametrize("path", ["raw/../secret.json", "secret.json", "/secret.json", "raw/link.json"])

@@ -10,7 +10,9 @@ from kbtool.analysis.consistency import (
     falling_percentiles,
     figures_by_conditions,
 )
+from kbtool.analysis.normalise import accelerators_serving
 from kbtool.analysis.published import agree, agrees_when_rounded
+from kbtool.analysis.settings import in_force
 from kbtool.lint.lookup import Lookup
 from kbtool.lint.rule import Problem, rule
 from kbtool.schema import Benchmark
@@ -27,8 +29,8 @@ _NEAR: Final = Decimal("0.02")
 def percentiles_out_of_order(record: Benchmark) -> Iterator[Problem]:
     """Flag percentiles of one metric that fall where they can only rise.
 
-    min <= p50 <= p90 <= p95 <= p99 <= max holds for any distribution, and a mean lies between minimum and
-    maximum: two columns were exchanged, or the figures come from two runs.
+    min <= p50 <= p90 <= p95 <= p99 <= max holds for any distribution, a mean lies between minimum and maximum, and no mean is
+    above the peak: two columns were exchanged, the figures come from two runs, or the peak counts chunks and the mean tokens.
 
     Bad:
         results:
@@ -231,13 +233,26 @@ def share_not_the_quotient(record: Benchmark) -> Iterator[Problem]:
              at: {concurrency: 32, input_tok: 1024, output_tok: 512, prompt_class: prose, measuring_path: on_host},
              evidence: [{source: sources/base-source, locator: Table 3}]}
     """
-    for each, whole in _pairs(record, "tok_s_per_accelerator", "output_tok_s"):
-        count = record.results[whole].at.accelerators or record.system.accelerator_count
-        if count is not None:
-            share = _value(record, whole) / count
-            if not agree(_value(record, each), share, _NEAR):
-                message = f"{_value(record, each)} each, but {_value(record, whole)} / {count} is {share:.1f}: say by how many it was divided"
-                yield Problem(f"/results/{each}/value", message)
+    shares = [
+        *_pairs(record, "tok_s_per_accelerator", "output_tok_s"),
+        *_pairs(record, "total_tok_s_per_accelerator", "total_tok_s"),
+    ]
+    for each, whole in shares:
+        setup = in_force(record, record.results[whole])
+        count, decode = (
+            accelerators_serving(setup, record.results[whole]),
+            setup.deployment.decode_accelerators,
+        )
+        if count is None or agree(_value(record, each), _value(record, whole) / count, _NEAR):
+            continue
+        total = _value(record, whole)
+        message = f"{_value(record, each)} each, but {total} / {count} is {total / count:.1f}: say by how many it was divided"
+        if decode and agree(_value(record, each), total / decode, _NEAR):
+            message = (
+                f"{_value(record, each)} each is {total} / {decode}, those that decode alone; all {count} share it, "
+                f"{total / count:.1f} each: correct it, or say `accelerators: {decode}` in its `at`"
+            )
+        yield Problem(f"/results/{each}/value", message)
 
 
 @rule("U107", "batch-faster-than-one", severity="warning")

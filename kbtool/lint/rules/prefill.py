@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from kbtool.lint.rule import Problem, rule
 from kbtool.schema import Benchmark
+from kbtool.vocab.metrics import METRICS
 
 _SUSPICIOUS: Final = 3
 """Prefill speeds of one length on one setup differ by tens of per cent; a cache hit multiplies them."""
@@ -98,7 +99,7 @@ def prefill_looks_cached(record: Benchmark) -> Iterator[Problem]:
         at = result.at
         if result.metric == "prefill_tok_s" and at.prefix_cache == "cold" and result.value:
             settings = tuple((each.field, each.value) for each in result.with_)
-            key = (at.input_tok or at.input_nominal, at.accelerators, settings)
+            key = (at.input_tok or at.input_nominal, at.depth_tok, at.accelerators, settings)
             cold.setdefault(key, []).append((result.value, index))
     for found in cold.values():
         (slowest, first), (fastest, last) = min(found), max(found)
@@ -134,3 +135,36 @@ def cold_without_proof(record: Benchmark) -> Iterator[Problem]:
                 "a cold cache without proof: add `cache_proof`, or [label_only] where the source only says so"
             )
             yield Problem(f"/results/{index}/at/prefix_cache", message)
+
+
+@rule("C017", "depth-of-generation")
+def depth_of_generation(record: Benchmark) -> Iterator[Problem]:
+    """Flag a context that stands apart from the input where the figure is one of generation.
+
+    Each token is generated from the whole context, whenever that was read: it is the input. Reading is another matter: 512 tokens
+    behind 4,096 cost what 512 do and what looking back costs, and are no prompt of 4,608. `depth_tok` is for that alone.
+
+    Bad:
+        results:
+          - {id: decode-prose-1, metric: tok_s_per_user, value: 53.95, as_published: "53.95", repeats: 5,
+             at: {concurrency: 1, input_tok: 512, depth_tok: 4096, output_tok: 32, prompt_class: prose, measuring_path: on_host},
+             evidence: [{source: sources/base-source, locator: Table 3}]}
+
+    Good:
+        results:
+          - {id: decode-prose-1, metric: tok_s_per_user, value: 53.95, as_published: "53.95", repeats: 5,
+             at: {concurrency: 1, input_tok: 4608, output_tok: 32, prompt_class: prose, measuring_path: on_host},
+             evidence: [{source: sources/base-source, locator: Table 3}]}
+          - {id: behind-4096, metric: prefill_tok_s, value: 1200, as_published: "1200", repeats: 5,
+             at: {concurrency: 1, input_tok: 512, depth_tok: 4096, prefix_cache: "off", measuring_path: on_host},
+             evidence: [{source: sources/base-source, locator: Table 3}]}
+    """
+    for index, result in enumerate(record.results):
+        depth, metric = result.at.depth_tok, METRICS.get(result.metric)
+        if depth is None or metric is None or metric.tokens == "input" or metric.id == "ttft_ms":
+            continue
+        message = (
+            f"{depth:,} tokens stand apart from the input of a figure in {metric.title.lower()}; expected them in "
+            "`input_tok`, which generation starts from: `depth_tok` is for speeds of reading behind them"
+        )
+        yield Problem(f"/results/{index}/at/depth_tok", message)

@@ -252,7 +252,7 @@ def request_longer_than_context(record: Benchmark) -> Iterator[Problem]:
     """
     for index, result in enumerate(record.results):
         context = _setting(result, "serving.context_tok", record.serving.context_tok)
-        length = (result.at.input_tok or 0) + (result.at.output_tok or 0)
+        length = (result.at.input_tok or 0) + (result.at.output_tok or 0) + (result.at.depth_tok or 0)
         if isinstance(context, int) and length > context:
             message = (
                 f"input and output are {length} tokens, but context_tok is {context}: correct the one misread"

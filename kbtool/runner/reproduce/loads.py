@@ -160,6 +160,8 @@ def _against_figure(result: Result) -> Iterator[str]:
             f"it is the {result.statistic}, and a link compares the {OURS[metric]}: one says little of the other; "
             "the run's raw data has every request"
         )
+    if at.depth_tok:
+        yield f"it is read behind {at.depth_tok:,} tokens of context, which no plan puts there untimed"
     if at.prompt_class == "multimodal":
         yield "the runner sends text alone"
     if at.prefix_cache in {"contaminated", "restart_warm"}:

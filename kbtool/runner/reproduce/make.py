@@ -309,7 +309,7 @@ def _fields(changes: Sequence[tuple[Reading, Change]]) -> int:
 def _alike(base: At, other: At) -> bool:
     """Return whether two results were measured alike, as far as both say; a figure of no stated load may belong to any."""
     for name in (
-        "concurrency", "request_rate_req_s", "input_tok", "input_nominal", "output_tok", "prompt_class", "temperature",
+        "concurrency", "request_rate_req_s", "input_tok", "input_nominal", "output_tok", "depth_tok", "prompt_class", "temperature",
         "turn", "prefix_cache", "measuring_path", "accelerators", "instances",
     ):  # fmt: skip
         one, two = getattr(base, name), getattr(other, name)

@@ -89,6 +89,8 @@ class PeerView(NamedTuple):
     status: str
     figure: str
     ratio: str
+    basis: str
+    """What the ratio is of, where the two figures were brought to another scope first."""
     differs: str
     reservations: tuple[str, ...]
     compare: str
@@ -114,8 +116,10 @@ class ConflictView(NamedTuple):
     difference: str
     explained_by: str
     """What both state and differs; empty where nothing does."""
-    not_stated: str
+    told_by_one: str
     """What one of the two leaves out."""
+    told_by_neither: str
+    """What neither states and would matter."""
     told: str
     """What a link says of the two."""
     came_back: bool
@@ -253,6 +257,7 @@ def _peer(head: str, peer: Peer, find: Find) -> PeerView:
         status=card.status if card else "",
         figure=peer.side.figure,
         ratio=f"{comparison.ratio:.3f}",
+        basis=comparison.basis,
         differs=_named([each.what for each in comparison.differences]),
         reservations=comparison.reservations,
         compare=compare_href((head, peer.side.name)),
@@ -300,7 +305,6 @@ def conflict_view(conflict: Conflict, find: Find, root: str = UP) -> ConflictVie
     """
     first, second = conflict.one.first, conflict.other.first
     metric = metric_of(first.side.metric)
-    silent = [each.what.lower() for each in conflict.comparison.differences if not (each.one and each.other)]
     explained = [f"{each.what.lower()} {each.one} against {each.other}" for each in conflict.explained_by]
     return ConflictView(
         metric=metric.title if metric else first.side.metric,
@@ -308,7 +312,8 @@ def conflict_view(conflict: Conflict, find: Find, root: str = UP) -> ConflictVie
         other=_side(conflict.other, find, root),
         difference=per_cent(conflict.difference),
         explained_by="; ".join(explained),
-        not_stated=listed(silent),
+        told_by_one=listed([each.lower() for each in conflict.told_by_one]),
+        told_by_neither=listed([each.lower() for each in conflict.told_by_neither]),
         told=_RELATIONS.get(conflict.link, ""),
         came_back=conflict.came_back,
         compare=compare_href((first.side.name, second.side.name), root),

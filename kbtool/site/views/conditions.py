@@ -33,8 +33,10 @@ _TITLES: Final = {
     "cache": "Prefix cache",
     "path": "Measured",
     "temperature": "Temperature",
+    "depth": "Context before the input",
     "turn": "Turn",
     "accelerators": "Accelerators in use",
+    "pool": "Pool",
     "instances": "Instances in use",
     "interval": "Mean over",
     "baseline": "Relative to",
@@ -178,6 +180,12 @@ def _slo(at: At) -> Condition | None:
     return _line("slo", "; ".join(limits))
 
 
+def _pool(at: At) -> Condition | None:
+    if at.pool is None:
+        return None
+    return Condition("pool", _TITLES["pool"], f"{at.pool} alone", explanation=DEFINITIONS["pool"][at.pool])
+
+
 def _queued(at: At) -> Condition | None:
     if at.queued is None:
         return None
@@ -190,6 +198,7 @@ _MAKERS: Final[tuple[tuple[str, Callable[[At], Condition | None]], ...]] = (
     ("input_tok", _input),
     ("input_nominal", _nominal_input),
     ("output_tok", lambda at: _number("output", at.output_tok, " tok")),
+    ("depth_tok", lambda at: _number("depth", at.depth_tok, " tok")),
     ("prompt_class", _prompt),
     ("prompt_as_published", _prompt_in_words),
     ("prefix_cache", _cache),
@@ -197,6 +206,7 @@ _MAKERS: Final[tuple[tuple[str, Callable[[At], Condition | None]], ...]] = (
     ("temperature", lambda at: _number("temperature", at.temperature)),
     ("turn", lambda at: _number("turn", at.turn)),
     ("accelerators", lambda at: _number("accelerators", at.accelerators)),
+    ("pool", _pool),
     ("instances", lambda at: _number("instances", at.instances)),
     ("interval", lambda at: _line("interval", at.interval)),
     ("baseline", lambda at: _line("baseline", at.baseline)),

@@ -129,8 +129,10 @@ def setup_groups(
     for title, fields in GROUPS:
         items: list[Item] = []
         for field in fields:
-            items += rows.of(field)
-            items += gaps.take(field.path, field.label)
+            given = rows.of(field)
+            # What a source prints may be no value of the field: then the gap is that of the exact one.
+            items += given
+            items += gaps.take(field.path, "The same, exactly" if given else field.label)
         if items:
             note = layout_arithmetic(record) if title == "Deployment" else ""
             groups.append(Group(title, tuple(items), note))
@@ -241,7 +243,7 @@ def _plain(field: Field, value: Any, notes: _Notes, refs: _Refs) -> Item:
 def _interconnect(use: InterconnectUse, context: Context, evidence: tuple[Link, ...]) -> Item:
     crossed = {
         True: "the source shows that traffic crossed it",
-        False: "the source shows that no traffic crossed it",
+        False: "the source does not show whether traffic crossed it",
         None: "",
     }[use.traffic_shown]
     basis = "" if use.basis == "stated" else use.basis
