@@ -43,9 +43,8 @@ fi
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 pip_install() { "$venv/bin/python" -m pip install --quiet --constraint constraints.txt "$@" </dev/null; }
 
-# The build backend goes in first, so that the constraints bind it too:
-# pip does not apply them inside an isolated build.
-pip_install pip hatchling
+# The build backends go in first, so that the constraints bind them too: pip does not apply them inside an isolated build.
+pip_install pip hatchling setuptools
 pip_install --no-build-isolation --editable '.[site,query,runner,dev]'
 "$venv/bin/python" -m pip check >/dev/null ||
     fail "the installed packages contradict each other: '$venv/bin/python -m pip check' says how"

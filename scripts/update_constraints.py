@@ -14,8 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
-# They come with the virtualenv or are the project itself.
-NOT_PINNED = {"kbtool", "setuptools"}
+# The project itself.
+NOT_PINNED = {"kbtool"}
 
 
 def declared_requirements() -> list[str]:

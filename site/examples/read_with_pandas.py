@@ -6,7 +6,8 @@ import pandas as pd
 
 site = sys.argv[1] if len(sys.argv) > 1 else "https://example.org/"
 
-results = pd.read_parquet(f"{site}data/results.parquet")
+# Types that know null: integers stay integers.
+results = pd.read_parquet(f"{site}data/results.parquet", dtype_backend="numpy_nullable")
 open_results = results[
     (results.metric == "tok_s_per_user")
     & (results.speculation == "none")
@@ -14,9 +15,20 @@ open_results = results[
     & (results.standing == "stands")
     & ~results.status.isin(["retracted", "superseded"])
 ]
-# Rows in which a condition is null are left out: what a source does not say agrees with nothing.
-conditions = ["model", "weight_dtype", "engine", "accelerator_count", "input_tok", "output_tok"]
-found = open_results.groupby(conditions).agg(
-    accelerators=("accelerator", "nunique"), slowest=("value", "min"), fastest=("value", "max")
+conditions = [
+    "model",
+    "weight_dtype",
+    "engine",
+    "accelerator_count",
+    "input_tok",
+    "output_tok",
+    "concurrency",
+]
+found = (
+    open_results.groupby(conditions)  # leaves out nulls: what a source does not say agrees with nothing
+    .agg(accelerators=("accelerator", "nunique"), slowest=("value", "min"), fastest=("value", "max"))
+    .reset_index()
+    .sort_values(["accelerators", *conditions], ascending=[False] + [True] * len(conditions))
+    .head(10)
 )
-print(found.sort_values("accelerators", ascending=False).head(10))
+print(found)

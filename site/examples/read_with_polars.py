@@ -11,7 +11,15 @@ site = sys.argv[1] if len(sys.argv) > 1 else "https://example.org/"
 # polars reads the address itself where the host answers requests for parts of a file.
 with urlopen(f"{site}data/results.parquet") as answer:
     results = pl.read_parquet(BytesIO(answer.read()))
-conditions = ["model", "weight_dtype", "engine", "accelerator_count", "input_tok", "output_tok"]
+conditions = [
+    "model",
+    "weight_dtype",
+    "engine",
+    "accelerator_count",
+    "input_tok",
+    "output_tok",
+    "concurrency",
+]
 found = (
     results.filter(
         pl.col("metric") == "tok_s_per_user",
@@ -23,10 +31,11 @@ found = (
     .drop_nulls(conditions)  # what a source does not say agrees with nothing
     .group_by(conditions)
     .agg(
-        accelerators=pl.col("accelerator").n_unique(),
+        accelerators=pl.col("accelerator").drop_nulls().n_unique(),  # null would be one more
         slowest=pl.col("value").min(),
         fastest=pl.col("value").max(),
     )
-    .sort("accelerators", descending=True)
+    .sort("accelerators", *conditions, descending=[True] + [False] * len(conditions))
+    .head(10)
 )
-print(found.head(10))
+print(found)

@@ -18,7 +18,8 @@ from tests.cli.conftest import Run
 
 def empty(sql: str) -> list[tuple[object, ...]]:
     """Return what a question gives where every table is empty."""
-    return answer(sql, lambda name: table_of(name, [])).rows
+    with answer(sql, lambda name: table_of(name, [])) as found:
+        return list(found.rows)
 
 
 def test_rows_are_those_of_find(kbtool: Run, project: Path) -> None:
@@ -73,6 +74,22 @@ def test_a_terminal_gets_no_control_characters(kbtool: Run) -> None:
             "SELECT * FROM resultz",
             "SQL, line 1, column 15: Catalog Error: Table with name resultz does not exist",
         ),
+        (
+            "SELECT r.vlaue FROM results r",
+            'SQL, line 1, column 8: Binder Error: Table "r" does not have a column named "vlaue"; Candidate bindings: "value"',
+        ),
+        (
+            "SELECT group FROM results",
+            'SQL, line 1, column 14: Parser Error: syntax error at or near "FROM"; `group` is a word of SQL too: write the column as "group"',
+        ),
+        (
+            "SELECT metric, With FROM results",
+            'SQL, line 1, column 16: Parser Error: syntax error at or near "With"; `with` is a word of SQL too: write the column as "with"',
+        ),
+        (
+            "SELECT title::INT FROM results",
+            "SQL, line 1, column 13: Conversion Error: Could not convert string",
+        ),
         ("SELECT 1; SELECT 2", "2 SQL statements; expected one"),
         ("", "0 SQL statements; expected one"),
         ("DROP TABLE results", "the SQL statement is DROP; expected one that reads"),
@@ -86,6 +103,54 @@ def test_a_mistake_is_one_line_with_its_place(kbtool: Run, sql: str, said: str) 
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"kbtool: {said}")
     assert done.err.count("\n") == 1
+
+
+def test_no_advice_on_words_that_are_no_columns() -> None:
+    """A clause is not taken for a column."""
+    for sql in ("WITH a AS (SELECT 1) SELEC 1", "SELECT metric, FROM FROM results GROUP BY metric"):
+        with pytest.raises(UsageError) as refused:
+            check(sql)
+        assert "syntax error" in str(refused.value)
+        assert "is a word of SQL" not in str(refused.value)
+
+
+@pytest.mark.usefixtures("project")
+def test_a_long_answer_is_cut_in_a_table_alone(kbtool: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table says so; CSV and JSON have every row, whatever number of them is printed at a time."""
+    monkeypatch.setattr("kbtool.cli.query._MOST_CELLS", 10)
+    monkeypatch.setattr("kbtool.cli.query._ROWS_AT_A_TIME", 2)
+    sql = "SELECT range AS a, NULL AS b FROM range({})"
+    table = kbtool("query", sql.format(7))
+    assert [line.strip() for line in table.out.splitlines()] == ["a  b", "0", "1", "2", "3", "4", "5"]
+    assert table.err == "kbtool: the first 6 rows are shown; --format csv and --format json give all\n"
+    assert kbtool("query", sql.format(6)).err == ""
+    for count in (2, 3, 7):
+        read = kbtool("query", sql.format(count), "--format", "csv")
+        assert (read.out, read.err) == ("a,b\n" + "".join(f"{each},\n" for each in range(count)), "")
+        told = kbtool("query", sql.format(count), "--format", "json")
+        rows = [{"a": each, "b": None} for each in range(count)]
+        assert (told.out, told.err) == (json.dumps(rows, indent=2) + "\n", "")
+
+
+@pytest.mark.usefixtures("project")
+def test_a_fault_behind_the_first_rows_is_an_error(kbtool: Run) -> None:
+    """With its place and exit code 2, although rows were printed."""
+    done = kbtool(
+        "query", "SELECT CASE range WHEN 9999 THEN 'x' ELSE '1' END::INT FROM range(10000)", "--format", "csv"
+    )
+    assert done.code == 2
+    assert done.err.startswith(
+        "kbtool: SQL, line 1, column 50: Conversion Error: Could not convert string 'x' to INT32"
+    )
+
+
+@pytest.mark.usefixtures("project")
+def test_a_table_shows_every_digit_of_a_figure(kbtool: Run) -> None:
+    """Of a count of parameters as of a share, and no noise of the arithmetic."""
+    done = kbtool(
+        "query", "SELECT 1026408232448::DOUBLE AS a, 0.1::DOUBLE + 0.2::DOUBLE AS b, 0.0825891::DOUBLE AS c"
+    )
+    assert done.out.split() == ["a", "b", "c", "1026408232448", "0.3", "0.0825891"]
 
 
 @pytest.mark.usefixtures("project")

@@ -2,8 +2,10 @@
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from defusedxml.ElementTree import fromstring
@@ -68,6 +70,25 @@ def test_the_feed_has_what_atom_asks_for(project: Path, monkeypatch: pytest.Monk
     days = [texts(each, "updated") for each in found]
     assert days == sorted(days, reverse=True)
     assert texts(feed, "updated") == days[0]
+
+
+def test_the_feed_keeps_the_rules_of_its_format(project: Path) -> None:
+    """RFC 4287: what may occur once occurs once, days are days, ids are addresses, and nothing foreign stands in it."""
+    make_hostile(project)
+    data = _feed(project, site_url=SITE)
+    feed = fromstring(data.decode())
+    assert all(each.tag.startswith(ATOM) for each in feed.iter())
+    once = ("id", "title", "updated")
+    for element in (feed, *entries(data)):
+        names = [each.tag.removeprefix(ATOM) for each in element]
+        assert {name: names.count(name) for name in once} == dict.fromkeys(once, 1)
+        UUID(texts(element, "id").removeprefix("urn:uuid:"))
+        assert datetime.fromisoformat(texts(element, "updated")).tzinfo == UTC
+        kinds = [(each.get("rel"), each.get("type")) for each in element.findall(f"{ATOM}link")]
+        assert len(kinds) == len(set(kinds))
+        assert ("alternate", "text/html") in kinds
+        assert names.count("author") == (element is feed)
+        assert texts(element, "title").strip()
 
 
 def test_ids_of_entries_stay(project: Path) -> None:
@@ -183,7 +204,7 @@ def test_the_site_has_the_citation_of_the_repository(project: Path, monkeypatch:
 def test_croissant_describes_the_files_that_are_there(
     project: Path, monkeypatch: pytest.MonkeyPatch, site_url: str
 ) -> None:
-    """Each file with its hash, each column with its type, from a file that is described; mlcroissant validated the form."""
+    """Each file with its hash, each column with its type, from a file that is described."""
     out = build(project, monkeypatch, site_url)
     found = json.loads((out / "data/croissant.json").read_text(encoding="utf-8"))
     assert (found["conformsTo"], found["license"]) == ("http://mlcommons.org/croissant/1.1", LICENCE)
@@ -193,6 +214,7 @@ def test_croissant_describes_the_files_that_are_there(
     for name, each in files.items():
         assert each["sha256"] == sums[name]
         assert each["contentUrl"] == (f"{site_url}data/{name}" if site_url else name)
+    assert found["url"] == f"{site_url or '../'}data.html"
     results, records = found["recordSet"]
     assert [each["name"] for each in results["field"]] == [column.name for column in TABLES["results"]]
     index = json.loads((out / "data/index.json").read_text(encoding="utf-8"))
@@ -215,12 +237,15 @@ def test_the_page_describes_itself_to_machines(project: Path, monkeypatch: pytes
 
 
 def test_llms_txt_says_how_to_read_what_is_there(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A title, a summary and links that lead somewhere; no text of a record stands in it."""
+    """A title, a summary, and lists of links to files that are there, as the format wants; no text of a record stands in it."""
     make_hostile(project)
     out = build(project, monkeypatch)
     text = (out / "llms.txt").read_text(encoding="utf-8")
     assert re.match(r"# Evidence\n\n> .+\n", text)
     assert "FastServe" not in text
     assert "HYPERLINK" not in text
-    for path in re.findall(r"\]\(([^)]+)\)", text):
-        assert (out / path).exists() or path == "CITATION.cff", path
+    for path in re.findall(r"\]\(([^)#]+)", text):
+        assert (out / path).is_file() or path == "CITATION.cff", path
+    for section in text.split("\n## ")[1:]:
+        title, _, lines = section.strip().partition("\n\n")
+        assert all(re.match(r"- \[[^]]+\]\([^)]+\): \S", line) for line in lines.splitlines()), title

@@ -144,7 +144,7 @@ def croissant_bytes(about: Described) -> bytes:
         "name": about.name,
         "description": _ABOUT,
         "license": LICENCE,
-        "url": f"{about.site_url or './'}data.html",
+        "url": f"{about.site_url or '../'}data.html",
         "version": about.version,
         "datePublished": about.newest or "1970-01-01",
         "citeAs": about.citation,
@@ -163,6 +163,7 @@ _CSV: Final = "data/results.csv"
 _PARQUET: Final = "data/results.parquet"
 _SQLITE: Final = "data/kb.sqlite"
 _INDEX: Final = "data/index.json"
+_PAGE: Final = "data.html"
 
 
 def _file_object(file: DataFile, about: Described) -> dict[str, Any]:
@@ -239,16 +240,24 @@ def llms_bytes(about: Described) -> bytes:
         "",
         _RULES,
         "",
+        *(text for each in FAMILIES for text in (each.line, "")),
         "## Pages",
         "",
         *(f"- [{title}]({base}{path}): {said}" for path, title, said in _PAGES),
         "",
         "## Data",
         "",
-        *(f"- [{each.path}]({base}{each.path}): {each.about}" for each in FILES if each.path != "llms.txt"),
-        "",
-        "## Optional",
-        "",
-        *(f"- {each.line}" for each in FAMILIES),
+        *(
+            f"- [{each.path}]({base}{_opens(each)}): {each.about}"
+            for each in FILES
+            if each.path != "llms.txt"
+        ),
     ]
     return ("\n".join(lines) + "\n").encode()
+
+
+def _opens(file: DataFile) -> str:
+    """Return the address behind a file's name; a host may list no folder, and an index names each file of the large one."""
+    if not file.path.endswith("/"):
+        return file.path
+    return _INDEX if file.table else f"{_PAGE}#Files"

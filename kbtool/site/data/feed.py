@@ -15,10 +15,10 @@ from kbtool.site.cards import Card
 from kbtool.site.data.layout import LICENCE
 from kbtool.site.places import record_page
 
-__all__ = ["FEED", "atom_bytes", "feed_link"]
+__all__ = ["FEED", "MOST_ENTRIES", "atom_bytes", "feed_link"]
 
 FEED: Final = "changes.atom"
-_MOST: Final = 100
+MOST_ENTRIES: Final = 100
 """Changes, and as many records."""
 _SPACE: Final = uuid5(NAMESPACE_URL, "urn:kbtool:changes")
 _NO_DAY: Final = "1970-01-01"
@@ -76,7 +76,7 @@ def feed_link(root: str) -> Markup:
 
 def _newest(entries: Iterable[Entry]) -> list[Entry]:
     """Return the newest in order; those of one day stay in the order in which they come."""
-    return sorted(entries, key=_day, reverse=True)[:_MOST]
+    return sorted(entries, key=_day, reverse=True)[:MOST_ENTRIES]
 
 
 def _day(entry: Entry) -> str:

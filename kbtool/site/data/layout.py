@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 __all__ = ["FILES", "LAYOUT", "LICENCE", "LICENCE_NAME", "SUMS", "DataFile"]
 
-LAYOUT: Final = "1.0"
+LAYOUT: Final = "1.1"
 """Version of the layout: the second number grows with a table, column or file, the first where a reader could break."""
 LICENCE: Final = "https://creativecommons.org/licenses/by/4.0/"
 LICENCE_NAME: Final = "CC BY 4.0"

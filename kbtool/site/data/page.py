@@ -13,13 +13,14 @@ from kbtool.site.views.cite import bibtex_text
 from kbtool.site.views.text import plural
 from kbtool.vocab.closed import FAMILIES
 
-__all__ = ["DataView", "data_view"]
+__all__ = ["EXAMPLES", "DataView", "data_view"]
 
-_TITLES: Final = {
+EXAMPLES: Final = {
     "examples/read_with_duckdb.py": "DuckDB",
     "examples/read_with_pandas.py": "pandas",
     "examples/read_with_polars.py": "polars",
 }
+"""Programs of the page -> what they use."""
 _EXAMPLE_SITE: Final = "https://example.org/"
 
 
@@ -88,7 +89,7 @@ def data_view(about: Described, files: Mapping[str, bytes]) -> DataView:
         views=VIEWS,
         examples=tuple(
             Example(title, path, files[path].decode().replace(_EXAMPLE_SITE, about.site_url or _EXAMPLE_SITE))
-            for path, title in _TITLES.items()
+            for path, title in EXAMPLES.items()
             if path in files
         ),
         citation=about.citation,

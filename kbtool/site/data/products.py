@@ -61,7 +61,12 @@ def _files(tables: Tables, shell: Shell) -> Iterator[Product]:
     feed = partial(atom_bytes, cards, site_name=shell.site_name, site_url=shell.site_url)
     yield Product(FEED, key_of(*named, rows), feed)
     for kind in MODELS:
-        yield ready(f"data/schema/{kind}{SUFFIX}", schema_text(kind).encode())
+        # Made of kbtool alone: another kbtool has a state of its own, and makes them anew.
+        yield Product(f"data/schema/{kind}{SUFFIX}", key_of(kind), partial(_schema, kind))
+
+
+def _schema(kind: str) -> bytes:
+    return schema_text(kind).encode()
 
 
 def _descriptions(about: Described) -> Iterator[Product]:

@@ -31,12 +31,20 @@ _LOCKS: Final = (
 _EXAMPLE: Final = "SELECT count(*) FROM results"
 _PLACE: Final = re.compile(r"^LINE (\d+): (.*)\n( *)\^", re.MULTILINE)
 
+_ROWS_AT_A_TIME: Final = 2048
+_WORD: Final = re.compile(
+    r"(?:\b(?:select|where|and|or|by)\s+|[,.]\s*)(with|group(?!\s+by))\b|\(\s*(group(?!\s+by))\b",
+    re.IGNORECASE,
+)
+"""A column of ours whose name is a word of SQL, where a column may stand."""
+
 
 class Answer(NamedTuple):
     """Rows under the names of their columns, which may repeat."""
 
     columns: tuple[str, ...]
-    rows: list[tuple[Any, ...]]
+    rows: Iterator[tuple[Any, ...]]
+    """Worked out while they are read, so that the longest answer needs no memory of its own; raises what `answer` does."""
 
 
 def tables_in(sql: str) -> tuple[str, ...]:
@@ -56,12 +64,13 @@ def check(sql: str) -> None:
     Raises:
         UsageError: DuckDB is not installed, or the text is not one statement that reads.
     """
-    with _connected() as connection:
+    with _connected(sql) as connection:
         _only(connection.extract_statements(sql))
 
 
-def answer(sql: str, table: Callable[[str], Table]) -> Answer:
-    """Return the rows that a question gives.
+@contextmanager
+def answer(sql: str, table: Callable[[str], Table]) -> Iterator[Answer]:
+    """Give the rows of a question, for as long as the block lasts.
 
     Args:
         sql: One statement that reads.
@@ -71,19 +80,24 @@ def answer(sql: str, table: Callable[[str], Table]) -> Answer:
         UsageError: DuckDB is not installed, or the statement is wrong, or none that reads.
     """
     names = tables_in(sql)
-    with _connected() as connection:
+    with _connected(sql) as connection:
         for name in names:
             _load(connection, table(name))
         _add_views(connection, frozenset(names))
         for name, value in _LOCKS:
             connection.execute(f"SET {name} = {value}")
         found = connection.execute(_only(connection.extract_statements(sql)))
-        return Answer(tuple(each[0] for each in found.description), found.fetchall())
+        yield Answer(tuple(each[0] for each in found.description), _rows(found))
+
+
+def _rows(found: "duckdb.DuckDBPyConnection") -> Iterator[tuple[Any, ...]]:
+    while rows := found.fetchmany(_ROWS_AT_A_TIME):
+        yield from rows
 
 
 @contextmanager
-def _connected() -> Iterator["duckdb.DuckDBPyConnection"]:
-    """Give an empty database whose complaints are those of the command line."""
+def _connected(sql: str) -> Iterator["duckdb.DuckDBPyConnection"]:
+    """Give an empty database whose complaints about a question are those of the command line."""
     try:
         import duckdb
     except ModuleNotFoundError as error:
@@ -93,7 +107,7 @@ def _connected() -> Iterator["duckdb.DuckDBPyConnection"]:
         try:
             yield connection
         except duckdb.Error as error:
-            raise UsageError(_said(str(error))) from None
+            raise UsageError(_said(str(error), sql)) from None
 
 
 def _load(connection: "duckdb.DuckDBPyConnection", table: Table) -> None:
@@ -135,13 +149,21 @@ def _only(statements: Sequence["duckdb.Statement"]) -> "duckdb.Statement":
     return statements[0]
 
 
-def _said(message: str) -> str:
+def _said(message: str, sql: str) -> str:
     """Return DuckDB's message as one line that begins with the place."""
     place = _PLACE.search(message)
     where = f", line {place[1]}, column {len(place[3]) - len(f'LINE {place[1]}: ') + 1}" if place else ""
     said = message[: place.start()] if place else message
-    return f"SQL{where}: {'; '.join(_lines(said))}"
+    return f"SQL{where}: {_one_line(said)}{_quoting(said, sql)}"
 
 
-def _lines(text: str) -> Iterator[str]:
-    return (line.strip() for line in text.splitlines() if line.strip())
+def _one_line(text: str) -> str:
+    lines = "; ".join(line.strip().removesuffix("!") for line in text.splitlines() if line.strip())
+    return lines.replace(": : ", ": ")  # as DuckDB 2.0 lists columns of a table with an alias
+
+
+def _quoting(said: str, sql: str) -> str:
+    """Return how a column is written whose name is a word of SQL, where that may be what went wrong."""
+    found = _WORD.search(sql) if "syntax error" in said else None
+    word = found and (found[1] or found[2]).casefold()
+    return f'; `{word}` is a word of SQL too: write the column as "{word}"' if word else ""

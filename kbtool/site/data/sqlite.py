@@ -32,6 +32,15 @@ VIEWS: Final = (
         " m.active_parameters, s.title AS source_title, s.url AS source_url, s.published AS source_published"
         " FROM standing_results AS r LEFT JOIN accelerators AS a ON a.ref = r.accelerator"
         " LEFT JOIN models AS m ON m.ref = r.model LEFT JOIN sources AS s ON s.ref = r.source"),
+    View("costs", "What a million tokens of an open result cost, once for each price by the hour in USD; output tokens and both together"
+        " are two products.",
+        "SELECT r.ref, r.result, r.model, r.accelerator, r.engine, r.metric, r.tokens, r.value, r.per_accelerator, r.accelerators_serving,"
+        " r.concurrency, r.weight_dtype, p.basis, p.seen, p.amount / p.accelerators AS usd_per_hour,"
+        " p.amount / p.accelerators / (r.per_accelerator * 3600) * 1000000 AS usd_per_mtok"
+        " FROM open_results AS r JOIN prices AS p ON p.accelerator = r.accelerator"
+        " WHERE r.standing = 'stands' AND r.unit = 'tok/s' AND r.scope IN ('accelerator', 'instance', 'system')"
+        " AND r.tokens IN ('output', 'input', 'input_and_output') AND r.per_accelerator > 0"
+        " AND p.per = 'hour' AND p.currency = 'USD' AND p.accelerators IS NOT NULL"),
     View("gap_counts", "How many benchmarks leave out each field, and why.",
         "SELECT field, state, count(*) AS benchmarks FROM gaps GROUP BY field, state"),
 )  # fmt: skip
@@ -40,7 +49,7 @@ VIEWS: Final = (
 _TYPES: Final[dict[Type, str]] = {"text": "TEXT", "integer": "INTEGER", "number": "REAL", "date": "TEXT"}
 _INDEXES: Final = (
     ("results", "metric", "accelerator", "model"), ("results", "model"), ("results", "engine"), ("results", "ref", "result"),
-    ("links", "ref"), ("links", "target"), ("gaps", "ref"), ("gaps", "field"), ("changes", "day"),
+    ("links", "ref"), ("links", "target"), ("gaps", "ref"), ("gaps", "field"), ("changes", "day"), ("prices", "accelerator"),
 )  # fmt: skip
 _LIBRARY_VERSION: Final = slice(96, 100)
 """Where the header says which version of SQLite wrote last: the only bytes that depend on nothing else."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 from functools import cached_property
 from typing import Final
 
@@ -63,6 +64,7 @@ class Tables:
             "links": sum(len(card.mentions) for card in cards),
             "gaps": sum(card.disclosure.count(letter) for card in cards for letter in _STATES),
             "changes": sum(len(card.changes) for card in cards),
+            "prices": sum(len(card.prices) for card in cards),
             "metrics": len(metrics_table()),
         }
 
@@ -80,6 +82,8 @@ class Tables:
                 yield from _gaps(card)
             elif name == "changes":
                 yield from _changes(card)
+            elif name == "prices":
+                yield from _prices(card)
 
     def _record(self, card: Card) -> tuple[Cell, ...]:
         return (
@@ -98,6 +102,13 @@ class Tables:
 def _changes(card: Card) -> Iterator[tuple[Cell, ...]]:
     for each in card.changes:
         yield card.ref, date.fromisoformat(each.day), each.what or None, each.why
+
+
+def _prices(card: Card) -> Iterator[tuple[Cell, ...]]:
+    for each in card.prices:
+        seen = date.fromisoformat(each.seen) if each.seen else None
+        head = (card.ref, Decimal(each.amount), each.currency, each.per, each.accelerators, each.basis)
+        yield *head, seen, each.as_published, each.source
 
 
 def _links(card: Card) -> Iterator[tuple[Cell, ...]]:
