@@ -3,46 +3,52 @@ The explorer: all results as rows, filtered by facets and words, drawn and liste
 kbtool/site/explore/, its data data/explore/; what each module does stands at its top.
 
   columns.js  the table of all results         scales.js, scene.js, paint.js  a chart: axes, contents, drawing
-  filter.js   which rows are shown             plot.js                        the chart on the page
+  filter.js   which rows are shown             plot.js, sheet.js              the chart on the page, and as a file
   order.js    in which order                   facets.js, grid.js             the facets, the table
   state.js    what is chosen, in the address   export.js                      CSV and JSON
+  picks.js    what is to be compared           empty.js                       what is said where nothing is shown
 
 Everything is computed here from the columns; tests hold filters, order, sweeps and files equal to Python's.
 */
 
-import { Results } from "./explore/columns.js";
+import { Results, distinct } from "./explore/columns.js";
 import { counted, element, option } from "./explore/dom.js";
+import { OTHER_METRIC, askForModel, showEmpty } from "./explore/empty.js";
 import { csv, json, save } from "./explore/export.js";
 import { Facets, showChips } from "./explore/facets.js";
 import { Filter } from "./explore/filter.js";
 import { Grid } from "./explore/grid.js";
 import { ordered } from "./explore/order.js";
+import { Picks } from "./explore/picks.js";
 import { Plot } from "./explore/plot.js";
 import { MOST_DOTS, makeScene, pools, statisticKinds, usualAxis } from "./explore/scene.js";
 import { decodeWord, encodeWord, read, write } from "./explore/state.js";
 
 const root = new URL("../", import.meta.url);
 const NAMES = ["ref", "result", "page", "qualifier", "low", "high"];
+const FRONTIER = ["per_accelerator", "user_tok_s"]; // its two figures
 const WIDE = "(min-width: 60em)"; // where the facets stand beside the table
 
 class Explorer {
   constructor(host, results) {
+    this.host = host;
     this.results = results;
     this.header = results.header;
     this.at = Object.fromEntries(Array.from(host.querySelectorAll("[data-x]"), (each) => [each.dataset.x, each]));
     this.filter = new Filter(results, this.header.facets);
     this.orders = new Map();
     const change = (patch) => this.change(patch);
+    this.picks = new Picks(host, this.at.tray, results, root, (picks) => this.pick(picks));
     this.facets = new Facets(host, results, this.filter, change);
-    this.grid = new Grid(this.at.table, this.at.pager, results, root, change);
-    this.plot = new Plot(this.at, results, root);
+    this.grid = new Grid(this.at.table, this.at.pager, results, root, this.picks, change);
+    this.plot = new Plot(this.at, results, root, this.picks, (what, error) => this.trouble(what, error));
     this.listen();
     this.adopt();
   }
 
   listen() {
     const { at } = this;
-    for (const key of ["metric", "view", "x", "y", "by", "stat", "pool"]) at[key].addEventListener("change", () => this.change({ [key]: at[key].value, ...(key === "metric" || key === "view" ? { stat: "", pool: "", x: "", logx: "", logy: "" } : {}) }));
+    for (const key of ["metric", "view", "x", "y", "by", "stat", "pool"]) at[key].addEventListener("change", () => this.change({ [key]: at[key].value, ...(key === "metric" || key === "view" ? OTHER_METRIC : {}), ...(key === "metric" && this.state.view === "frontier" ? { view: "scatter" } : {}) }));
     for (const key of ["logx", "logy"]) at[key].addEventListener("change", () => this.change({ [key]: at[key].checked ? "1" : "0" }));
     at.all.addEventListener("change", () => this.change({ all: at.all.checked }));
     at.q.addEventListener("input", () => this.change({ q: at.q.value }, true));
@@ -53,11 +59,13 @@ class Explorer {
     });
     at.csv.addEventListener("click", () => this.take("csv"));
     at.json.addEventListener("click", () => this.take("json"));
-    at.svg.addEventListener("click", () => save("chart.svg", [this.plot.svg(at.caption.textContent)], "image/svg+xml"));
-    at.png.addEventListener("click", async () => save("chart.png", await this.plot.png()));
+    at.svg.addEventListener("click", () => save("chart.svg", [this.plot.svg(this.said())], "image/svg+xml"));
+    at.png.addEventListener("click", async () => save("chart.png", await this.plot.png(this.said())));
     at.link.addEventListener("pointerdown", () => (at.link.dataset.kbCopy = location.href));
     at.link.addEventListener("keydown", () => (at.link.dataset.kbCopy = location.href));
     const adopt = () => {
+      // A place on the page, such as #Metrics, is no choice.
+      if (/^#[\w-]+$/.test(location.hash)) return;
       if (location.hash !== write(this.state, this.header)) this.adopt();
     };
     addEventListener("popstate", adopt);
@@ -101,6 +109,17 @@ class Explorer {
     this.update();
   }
 
+  // What is chosen for comparison changes neither chart nor table, and is no step of the history.
+  pick(picks) {
+    this.state = { ...this.state, picks };
+    history.replaceState(null, "", write(this.state, this.header) || location.pathname + location.search);
+    this.picks.show(picks);
+  }
+
+  trouble(what, error) {
+    this.at.trouble.textContent = `${what}: ${error.message}. Try again when the site can be reached.`;
+  }
+
   async update() {
     const turn = (this.turn = {});
     const { state } = this;
@@ -109,17 +128,20 @@ class Explorer {
     this.facets.show(state);
     showChips(this.at.chips, state, this.header, (name, word) => this.wordLabel(name, word), (patch) => this.change(patch));
     this.showChart();
+    this.at.trouble.textContent = "";
     try {
       await this.results.need([...NAMES, ...(state.sort ? [state.sort.name] : []), ...state.columns]);
     } catch (error) {
       this.at.count.textContent = `The results could not be loaded: ${error.message}`;
+      this.at.failed.hidden = false;
       return;
     }
+    this.at.failed.hidden = true;
     // What is searched for may occur in titles, which came later.
     if (!this.named) {
       this.named = true;
       if (state.q) {
-        this.filter.keys.delete(0);
+        this.filter.forget("words");
         this.filter.apply(state);
         this.facets.show(state);
         this.showChart();
@@ -156,20 +178,26 @@ class Explorer {
     const { at, state, results } = this;
     const frontier = state.view === "frontier";
     const drawn = frontier || state.metric !== "*";
-    const rows = this.filter.among(this.order(null), frontier ? "metric" : null);
+    const rows = this.filter.among(this.order(null));
+    const several = frontier && distinct(results.column("model"), rows, 2).length > 1;
     const choice = this.choice(drawn ? rows : rows.subarray(0, 0));
+    this.pool = choice.pool;
     at.view.value = state.view;
     for (const key of ["x", "y", "stat", "logx", "logy"]) at[key].disabled = !drawn || (frontier && !key.startsWith("log"));
-    for (const key of ["by", "pool", "png", "svg"]) at[key].disabled = !drawn;
+    for (const key of ["by", "pool"]) at[key].disabled = !drawn;
     at.x.value = choice.x;
     at.y.value = choice.y;
     at.by.value = choice.by;
     const names = this.names(choice);
-    const scene = drawn ? makeScene(results, rows, choice, this.plot.size) : null;
+    const scene = drawn && !several ? makeScene(results, rows, choice, this.plot.size) : null;
+    for (const key of ["png", "svg"]) at[key].disabled = !scene?.count;
     at.logx.checked = Boolean(scene?.x?.log);
     at.logy.checked = Boolean(scene?.y?.log);
     at.caption.textContent = drawn ? `${names.title}` : "";
-    at.note.textContent = drawn ? this.note(scene, choice, names) : "Choose a metric to see a chart: figures of two metrics share no axis.";
+    at.note.textContent = scene ? this.note(scene, choice, names) : several ? "" : "Choose a metric to see a chart: figures of two metrics share no axis.";
+    at.ask.hidden = !several;
+    at.plot.hidden = several;
+    if (several) askForModel(at.ask, this, rows, (patch) => this.change(patch));
     this.plot.show(scene, names);
     document.getElementById("kb-explore").dataset.ready = "";
     performance.mark("kb-chart");
@@ -237,10 +265,11 @@ class Explorer {
 
   // All rows in an order, made once.
   order(sort) {
-    const key = sort ? `${sort.descending} ${sort.name}` : "";
+    const frontier = this.state.view === "frontier";
+    const key = sort ? `${frontier} ${sort.descending} ${sort.name}` : "";
     if (!this.orders.has(key)) {
       const rows = key ? this.order(null) : Uint32Array.from({ length: this.results.rows }, (_, row) => row);
-      this.orders.set(key, ordered(this.results, sort, rows));
+      this.orders.set(key, ordered(this.results, sort, rows, frontier));
     }
     return this.orders.get(key);
   }
@@ -248,19 +277,30 @@ class Explorer {
   // The best first, of one metric; of several in the order of the records.
   sort() {
     const { metric, sort } = this.state;
+    if (this.state.view === "frontier") return sort ?? { name: "per_accelerator", descending: true };
     if (sort || metric === "*") return sort;
     return { name: "value", descending: this.header.metrics[metric].direction !== "lower" };
   }
 
+  // Of a frontier the points, and no row that is none.
   rows() {
-    return this.filter.among(this.order(this.sort()));
+    const rows = this.filter.among(this.order(this.sort()));
+    return this.state.view === "frontier" ? rows.filter(this.inPool(this.pool)) : rows;
   }
 
   showTable() {
-    const { at, results } = this;
+    const { at, results, state } = this;
+    const frontier = state.view === "frontier";
     const rows = this.rows();
-    const shown = this.grid.show(this.state, this.sort(), rows);
-    at.count.textContent = rows.length ? `${counted(rows.length)} of ${counted(results.rows)} results` : "No result has all of this";
+    const several = (name) => distinct(results.column(name), rows, 2);
+    const mixed = ["statistic", "comparison_class"].filter((name) => several(name).length > 1);
+    const front = [...(state.metric === "*" && !frontier ? ["metric"] : []), ...mixed, ...(frontier ? FRONTIER : [])];
+    const shown = this.grid.show(frontier ? { ...state, columns: state.columns.filter((name) => name !== "value") } : state, this.sort(), rows, front);
+    at.count.textContent = rows.length ? `${counted(rows.length)} of ${counted(results.rows)} results${frontier ? ", one a configuration with both figures" : ""}` : "No result has all of this";
+    at.order.textContent = this.orderText(mixed, several("statistic"));
+    at.empty.hidden = rows.length > 0;
+    if (!rows.length) showEmpty(at.empty, this, (patch) => this.change(patch));
+    this.picks.show(state.picks);
     const pool = results.column("comparison_class");
     const families = new Set(Array.from(shown, (row) => results.family(pool.text(row))).filter(Boolean));
     at.lines.replaceChildren(...Array.from(families, ({ line }) => element("p", { class: "kb-section__note" }, line)));
@@ -269,11 +309,49 @@ class Explorer {
     performance.mark("kb-table");
   }
 
+  // What a reader has to know of the order, and of a statistic that no column shows since all rows have it.
+  orderText(mixed, statistics) {
+    const said = [];
+    const sort = this.sort();
+    if (mixed.includes("comparison_class") && sort && this.header.measures.includes(sort.name)) said.push("Figures of two comparison classes do not compare: each class is sorted by itself, those that compare freely first.");
+    const word = statistics.length === 1 && statistics[0] ? this.results.column("statistic").words[statistics[0] - 1] : "";
+    if (word) said.push(`Statistic of all: ${word}.`);
+    return said.join(" ");
+  }
+
   async take(format) {
-    await this.results.need(this.header.exported);
+    const { header, results, state } = this;
+    const columns = [...header.exported, ...(state.view === "frontier" ? ["user_tok_s"] : [])];
+    this.at.trouble.textContent = "";
+    try {
+      await results.need(columns);
+    } catch (error) {
+      this.trouble("The file could not be made, since the rest of the results could not be loaded", error);
+      return;
+    }
     const rows = this.rows();
-    if (format === "csv") save("results.csv", csv(this.results, rows), "text/csv;charset=utf-8");
-    else save("results.json", json(this.results, rows), "application/json");
+    if (format === "csv") save("results.csv", csv(results, rows, columns), "text/csv;charset=utf-8");
+    else save("results.json", json(results, rows, columns), "application/json");
+  }
+
+  // What a chart says away from its page.
+  said() {
+    const { at, header, host, state } = this;
+    const { kbSite, kbUrl, kbLicence } = host.dataset;
+    const chosen = header.facets.filter((name) => state.facets[name]?.length);
+    const filters = chosen.map((name) => `${header.titles[name]}: ${state.facets[name].map((word) => this.wordLabel(name, word)).join(" or ")}`);
+    if (state.q.trim()) filters.push(`Words: ${state.q.trim()}`);
+    if (state.view !== "frontier") filters.push(`Statistic: ${at.stat.selectedOptions[0]?.textContent}`);
+    filters.push(`Comparison class: ${at.pool.selectedOptions[0]?.textContent}`, `Colour: ${header.titles[state.by]}`);
+    const hash = write({ ...state, picks: [] }, header);
+    const address = new URL(`explore.html${hash}`, kbUrl || root).href;
+    const today = new Date().toISOString().slice(0, 10);
+    return {
+      title: at.caption.textContent,
+      filters: `${filters.join(". ")}.`,
+      notes: at.note.textContent,
+      source: [`${kbSite}, ${address}`, `Data of ${header.day}, drawn on ${today}. Licence: ${kbLicence}`],
+    };
   }
 }
 
@@ -298,6 +376,8 @@ const host = document.getElementById("kb-explore");
 if (host) {
   start(host).catch((error) => {
     host.querySelector("[data-x=count]").textContent = `The results could not be loaded: ${error.message}`;
+    host.querySelector("[data-x=failed]").hidden = false;
+    host.dataset.failed = "";
     host.setAttribute("aria-busy", "false");
     console.error(error);
   });

@@ -7,13 +7,14 @@ from hashlib import sha256
 from random import Random
 from typing import Any, Final
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from kbtool.analysis.compare import SideFacts, held_against, rules_as_data
 from kbtool.analysis.sides import Side
 from kbtool.schema import Benchmark
 from kbtool.store import load
-from tests.browser.conftest import ROOT, BuiltSite, OpenContext
+from tests.browser.conftest import PATIENCE_MS, ROOT, BuiltSite, OpenContext
 from tests.browser.test_real_site import barriers, ready
 
 RANDOM: Final = 120
@@ -114,8 +115,9 @@ def test_two_results_side_by_side(page: Page, real_site: BuiltSite) -> None:
     names = page.evaluate("new URLSearchParams(location.search).get('ids')").split(",")
     one, other = (next(each for each in _all(name, real_site)) for name in names)
     expect(verdict).to_contain_text(held_against(one, other).sentence)
-    rows = page.locator("[data-kb-compare-out] tbody tr")
-    differs = rows.evaluate_all("(all) => all.slice(4).map((each) => each.className === 'kb-differs')")
+    rows = page.locator("[data-kb-compare-out] tbody tr[data-kb-row=setting]")
+    differs = rows.evaluate_all("(all) => all.map((each) => each.className === 'kb-differs')")
+    assert len(differs) > 3
     assert differs == sorted(differs, reverse=True)
     assert barriers(page) == []
 
@@ -147,6 +149,107 @@ def test_what_is_not_there_is_said(page: Page) -> None:
     expect(page.locator("[data-kb-compare-status]")).to_contain_text("name at least two results")
 
 
+def test_a_wrong_name_is_taken_out(page: Page, real_site: BuiltSite) -> None:
+    """What shows nothing has a button of its own, and so has a seventh."""
+    names = _names(real_site)
+    ready(page, f"compare.html?ids={names[0]},models/x")
+    page.get_by_role("button", name="Remove models/x").click()
+    expect(page.locator("[data-kb-compare-status]")).not_to_contain_text("models/x")
+    assert "models" not in page.url
+    expect(page.locator("[data-kb-compare-out] thead th[scope=col]")).to_have_count(1, timeout=PATIENCE_MS)
+    file = json.loads(
+        (real_site.folder / f"data/records/{names[0].partition('%23')[0]}.json").read_text("utf-8")
+    )
+    wrong = [f"x{place}" for place in range(6)]
+    ready(page, f"compare.html?ids={','.join([*wrong, file['ref']])}")
+    page.get_by_role("button", name=f"Remove {file['ref']}").click()
+    assert file["ref"] not in page.url
+
+
+@pytest.mark.parametrize("form", ["id", "reference", "result", "page", "comparison"])
+def test_the_field_takes_what_names_a_result(page: Page, real_site: BuiltSite, form: str) -> None:
+    """A bare id, a reference, `id#result`, the pasted address of a page or of a comparison."""
+    ref, _, result = _names(real_site)[0].replace("%23", "#").partition("#")
+    record = ref.partition("/")[2]
+    forms = {
+        "id": (record, ref),
+        "reference": (ref, ref),
+        "result": (f"{record}#{result}", f"{ref}#{result}"),
+        "page": (f"{real_site.url}{ref}.results-2.html?x=1#{result}", f"{ref}#{result}"),
+        "comparison": (f"{real_site.url}compare.html?ids={ref}%23{result}", f"{ref}#{result}"),
+    }
+    typed, named = forms[form]
+    ready(page, "compare.html")
+    field = page.get_by_label("Result", exact=True)
+    field.fill(typed)
+    field.press("Enter")
+    expect(page.locator("[data-kb-compare-out] thead th[scope=col]")).to_have_count(1, timeout=PATIENCE_MS)
+    assert page.evaluate("new URLSearchParams(location.search).get('ids')") == named
+    expect(field).to_have_value("")
+
+
+def test_words_give_results_to_choose_from(page: Page) -> None:
+    """A list of results with their figures; each is a button that takes it."""
+    ready(page, "compare.html")
+    field = page.get_by_label("Result", exact=True)
+    for count in (1, 2):
+        field.fill("gpt-oss-120b vllm")
+        page.locator("[data-kb-compare-add]").click()
+        found = page.locator("[data-kb-compare-found]")
+        expect(found.get_by_role("link")).to_contain_text("in the explorer")
+        found.get_by_role("button").nth(count - 1).click()
+        expect(page.locator("[data-kb-compare-out] thead th[scope=col]")).to_have_count(
+            count, timeout=PATIENCE_MS
+        )
+        expect(found).to_be_empty()
+    field.fill("no such words anywhere")
+    field.press("Enter")
+    expect(page.locator("[data-kb-compare-found]")).to_contain_text("No result has the words")
+
+
+def test_the_result_to_divide_by_is_chosen(page: Page, real_site: BuiltSite) -> None:
+    """The verdict turns around, and the address keeps it."""
+    one, other = (_all(each.replace("%23", "#"), real_site)[0] for each in _names(real_site))
+    page.goto(_link(real_site))
+    verdict = page.locator("[data-kb-verdict]")
+    expect(verdict).to_contain_text(held_against(one, other).sentence)
+    expect(page.get_by_role("radio", name=f"Divide by {other.name}")).to_be_checked()
+    page.get_by_role("radio", name=f"Divide by {one.name}").check()
+    expect(verdict).to_contain_text(held_against(other, one).sentence)
+    page.reload()
+    expect(verdict).to_contain_text(held_against(other, one).sentence)
+    page.go_back()
+    expect(verdict).to_contain_text(held_against(one, other).sentence)
+
+
+def test_sources_and_titles_stand_beside_the_figures(page: Page, real_site: BuiltSite) -> None:
+    """Per accelerator, confidence, publisher, day, source and place of each; references by their titles."""
+    page.goto(_link(real_site))
+    table = page.locator("[data-kb-compare-out] table")
+    expect(table).to_be_visible(timeout=PATIENCE_MS)
+    cells = table.evaluate(
+        "(table) => Object.fromEntries(Array.from(table.tBodies[0].rows, (row) => [row.cells[0].textContent, Array.from(row.cells).slice(1).map((cell) => cell.textContent)]))"
+    )
+    for place, name in enumerate(_names(real_site)):
+        ref, _, result = name.partition("%23")
+        record = _record(ref, real_site)
+        evidence = next(each for each in record["results"] if each["id"] == result)["evidence"][0]
+        source = _record(evidence["source"], real_site)
+        confidence = record["confidence"] or {}
+        assert cells["Publisher"][place] == source["publisher"]
+        assert cells["Source"][place] == source["title"]
+        assert cells["Place in the source"][place] == evidence["locator"]
+        assert str(confidence.get("label", "not stated")) in cells["Confidence as stated"][place]
+        assert cells["Measured"][place] == (
+            record["measured"]["day"] or record["measured"]["period"] or "not stated"
+        )
+        assert cells["Model"][place] == _record(record["model"]["model"], real_site)["title"]
+        assert cells["Engine"][place] == _record(record["engine"]["engine"], real_site)["title"]
+        assert (evidence["quote"] or "not stated") in cells["Quote"][place]
+    assert len(cells["Per accelerator"]) == 2
+    assert all(cells["Per accelerator"])
+
+
 def test_texts_of_hostile_records_stay_texts(open_context: OpenContext, hostile_site: BuiltSite) -> None:
     """Titles, versions and figures that are markup are shown as they stand; nothing runs."""
     context, witness = open_context(hostile_site)
@@ -170,6 +273,19 @@ def _link(site: BuiltSite) -> str:
     found = text.split('href="compare.html?ids=')
     assert len(found) > 1
     return "compare.html?ids=" + found[1].partition('"')[0]
+
+
+def _names(site: BuiltSite) -> list[str]:
+    """Return the two results of that comparison, as they are written in the address."""
+    return _link(site).partition("?ids=")[2].split(",")
+
+
+def _record(ref: str, site: BuiltSite) -> dict[str, Any]:
+    """Return a record as the site publishes it."""
+    record: dict[str, Any] = json.loads((site.folder / f"data/records/{ref}.json").read_text("utf-8"))[
+        "record"
+    ]
+    return record
 
 
 def _all(name: str, site: BuiltSite) -> list[SideFacts]:

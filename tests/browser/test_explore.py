@@ -19,6 +19,22 @@ from tests.browser.test_hostile_site import assert_inert
 from tests.support.columns import Explorer
 
 VLLM: Final = "engines/vllm"
+FRONTIER: Final = "#view=frontier&model=gpt-oss-120b"
+PLACE_OF_FIRST: Final = """async () => {
+  const load = (name) => import(new URL(`assets/explore/${name}.js`, document.baseURI));
+  const [columns, filters, states, scenes] = await Promise.all(["columns", "filter", "state", "scene"].map(load));
+  const results = await columns.Results.open(new URL("data/explore/", document.baseURI));
+  const state = states.read(location.hash, results.header);
+  const filter = new filters.Filter(results, results.header.facets);
+  filter.apply(state);
+  const rows = filter.among(Uint32Array.from({ length: results.rows }, (_, row) => row));
+  const box = document.querySelector("[data-x=plot]");
+  box.scrollIntoView({ block: "center" });
+  const frame = box.getBoundingClientRect();
+  const scene = scenes.makeScene(results, rows, { ...state, pool: null, stat: "mean" }, { width: box.clientWidth, height: box.clientHeight });
+  return [frame.left + 1 + scene.px[0], frame.top + 1 + scene.py[0]];
+}"""
+"""Where the first point of a frontier is on the screen."""
 CHOICES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "everything": ("#metric=*", {"facets": {}}),
     "one metric": ("#metric=ttft_ms", {"metric": "ttft_ms", "facets": {}}),
@@ -205,7 +221,7 @@ def test_frontier_has_one_point_a_configuration(page: Page, explorer: Explorer) 
     found = run(
         page,
         """
-        const { rows } = filtered("#metric=*");
+        const { rows } = filtered("#metric=*&view=frontier");
         const choice = { metric: "*", view: "frontier", x: "", y: "value", by: "engine", stat: "", pool: null, logx: "", logy: "" };
         const scene = scenes.makeScene(results, rows, choice, { width: 800, height: 400 });
         return { drawn: Array.from(scene.rows), xs: Array.from(scene.xs), lines: scene.lines };
@@ -363,7 +379,29 @@ def test_pointer_says_what_a_point_is_and_opens_it(page: Page) -> None:
     expect(page.locator("[data-x=tip]")).to_be_visible()
     expect(page.locator("[data-x=tip] strong")).to_contain_text("tok/s")
     page.mouse.click(*place)
+    link = page.locator("[data-x=tip]").get_by_role("link", name="Open the record")
+    expect(link).to_be_visible()
+    href = str(link.get_attribute("href"))
+    page.mouse.move(place[0] + 60, place[1] + 60)
+    expect(link).to_be_visible()
+    page.mouse.click(*place)
+    page.wait_for_url(href)
+
+
+def test_a_first_tap_says_what_a_point_is(open_context: OpenContext, real_site: BuiltSite) -> None:
+    """A finger hovers over nothing: its first tap shows the tip with a link and a box, and leads nowhere by itself."""
+    context, witness = open_context(real_site, has_touch=True)
+    page = opened(context.new_page(), f"explore.html{FRONTIER}")
+    place = page.evaluate(PLACE_OF_FIRST)
+    page.touchscreen.tap(*place)
+    tip = page.locator("[data-x=tip]")
+    expect(tip.locator("strong")).to_contain_text("tok/s per accelerator")
+    tip.get_by_role("checkbox").check()
+    expect(page.locator("[data-x=tray]")).to_contain_text("Choose one more")
+    assert "explore.html" in page.url
+    tip.get_by_role("link").click()
     page.wait_for_url("**/benchmarks/*.html#*")
+    witness.assert_clean()
 
 
 def test_drafts_are_hollow_and_disputed_points_crossed(page: Page, explorer: Explorer) -> None:
@@ -401,12 +439,243 @@ def test_png_is_a_picture(page: Page) -> None:
 
 def test_a_table_stands_behind_the_chart(page: Page) -> None:
     """Readers without sight have the same points, each with a link."""
-    opened(page, "explore.html#view=frontier")
+    opened(page, "explore.html#view=frontier&model=gpt-oss-120b")
     page.locator("[data-x=points] summary").click()
     rows = page.locator("[data-x=points] tbody tr")
     points = int((page.locator("[data-x=note]").text_content() or "").split(" ")[0].replace(",", ""))
     expect(rows).to_have_count(min(points, 500))
     assert "benchmarks/" in str(rows.first.locator("a").get_attribute("href"))
+    names = rows.evaluate_all(
+        "(all) => all.map((row) => row.cells[0].textContent + row.cells[1].textContent)"
+    )
+    assert len(set(names)) == len(names)
+
+
+def test_table_counts_and_files_are_those_of_the_frontier(page: Page, explorer: Explorer) -> None:
+    """As many rows as points, each with both figures; the facets count points, and the files hold them in the table's order."""
+    opened(page, f"explore.html{FRONTIER}")
+    pairs = [
+        row
+        for row in explorer.passing(facets={"model": ["models/gpt-oss-120b"]})
+        if explorer.columns["user_tok_s"][row] is not None
+    ]
+    pairs.sort(key=lambda row: -Decimal(str(explorer.columns["per_accelerator"][row])))
+    assert chosen(page) == len(pairs) > 10
+    expect(page.locator("[data-x=note]")).to_contain_text(f"{len(pairs)} points.")
+    counts = facet(page, "engine").locator("small").all_text_contents()
+    assert sum(map(int, counts)) == len(pairs)
+    heads = page.locator("[data-x=table] thead th").all_text_contents()
+    assert {"Per accelerator", "Speed per user, tok/s"} <= set(heads)
+    rows = list(csv.DictReader(io.StringIO(downloaded(page, "csv"))))
+    assert [(each["ref"], each["result"], each["user_tok_s"]) for each in rows] == [
+        tuple(str(explorer.columns[name][row]) for name in ("ref", "result", "user_tok_s")) for row in pairs
+    ]
+    assert {"per_accelerator", "user_tok_s"} <= set(json.loads(downloaded(page, "json"))[0])
+
+
+def test_a_frontier_of_several_models_asks_for_one(page: Page) -> None:
+    """Two models share no plane: buttons name them with their points, and one click draws."""
+    opened(page, "explore.html#view=frontier")
+    ask = page.locator("[data-x=ask]")
+    expect(ask).to_contain_text("Figures of several models share no frontier")
+    expect(page.locator("[data-x=plot]")).to_be_hidden()
+    expect(page.locator("[data-x=svg]")).to_be_disabled()
+    button = ask.get_by_role("button").first
+    count = int((button.text_content() or "").rpartition("(")[2].strip(")").replace(",", ""))
+    button.click()
+    expect(page.locator("[data-x=note]")).to_contain_text(f"{count} points.")
+    expect(page.locator("[data-x=plot]")).to_be_visible()
+    expect(ask).to_be_hidden()
+    assert chosen(page) == count
+
+
+def test_mixed_statistics_and_classes_have_a_column(page: Page, explorer: Explorer) -> None:
+    """A reader sees that medians stand beside means, and that closed classes are sorted each by itself."""
+
+    def heads() -> list[str]:
+        return page.locator("[data-x=table] thead th").all_text_contents()
+
+    opened(page, "explore.html#metric=ttft_ms")
+    assert "Statistic" in heads()
+    expect(page.locator("[data-x=order]")).not_to_contain_text("Statistic of all")
+    opened(page, "explore.html#metric=ttft_ms&statistic=p90")
+    assert "Statistic" not in heads()
+    expect(page.locator("[data-x=order]")).to_contain_text("Statistic of all: p90.")
+    closed = next(str(each) for each in explorer.columns["comparison_class"] if each)
+    for classes, mixed in ((f"~&comparison_class={closed}", True), ("~", False)):
+        opened(page, f"explore.html#metric=tok_s_per_accelerator&comparison_class={classes}")
+        assert ("Comparison class" in heads()) is mixed
+        assert ("sorted by itself" in (page.locator("[data-x=order]").text_content() or "")) is mixed
+
+
+def test_accelerators_and_ranks_are_facets(page: Page, explorer: Explorer) -> None:
+    """`8 H200` can be asked for."""
+    given: dict[str, list[Any]] = {
+        "accelerator": ["accelerators/nvidia-h200-sxm"],
+        "accelerators_serving": [Decimal(8)],
+        "tp": [Decimal(8)],
+    }
+    opened(page, "explore.html#metric=*&accelerator=nvidia-h200-sxm&accelerators_serving=8&tp=8")
+    assert chosen(page) == len(explorer.passing(facets=given)) > 0
+    expect(page.locator("[data-x=table] tbody tr").first).to_contain_text("8 \u00d7 NVIDIA H200")
+
+
+def test_where_nothing_is_left_the_page_says_what_to_drop(page: Page, explorer: Explorer) -> None:
+    """Each filter with what there would be without it, and the metrics that have results for the same filters."""
+    metrics = ["ttft_ms", "prefill_tok_s"]
+    pairs = {
+        (str(explorer.columns["model"][row]), str(explorer.columns["engine"][row])): None
+        for row in explorer.passing(metric=metrics[0], facets={})
+    }
+    model, engine = next(
+        (model, engine)
+        for model, _ in pairs
+        for _, engine in pairs
+        if (model, engine) not in pairs and explorer.passing(facets={"model": [model], "engine": [engine]})
+    )
+    choice = {"model": [model], "engine": [engine]}
+    opened(
+        page,
+        f"explore.html#metric={metrics[0]}&model={model.partition('/')[2]}&engine={engine.partition('/')[2]}",
+    )
+    empty = page.locator("[data-x=empty]")
+    expect(empty).to_be_visible()
+    for skip in choice:
+        left = len(explorer.passing(metric=metrics[0], skip=skip, facets=choice))
+        title = explorer.header["titles"][skip]
+        expect(empty.get_by_role("button", name=f"without {title}:")).to_contain_text(f"({left:,})")
+    counts = explorer.counts("metric", facets=choice)
+    metric, count = max(counts.items(), key=lambda item: item[1])
+    empty.get_by_role(
+        "button", name=f"{explorer.header['metrics'][metric]['title']} ({count:,})", exact=True
+    ).click()
+    expect(empty).to_be_hidden()
+    assert chosen(page) == count
+
+
+def test_no_filter_alone_stands_in_the_way(page: Page) -> None:
+    """Where dropping one would not do, all can be dropped."""
+    opened(page, "explore.html#metric=*&engine=none-such&model=none-such&all=1")
+    page.locator("[data-x=empty]").get_by_role("button", name="Remove all filters").click()
+    expect(page.locator("[data-x=empty]")).to_be_hidden()
+    assert chosen(page) > 0
+
+
+def test_rows_are_ticked_and_compared(page: Page) -> None:
+    """Ticks survive other choices and pages, stand in the address, end at six, and lead to the comparison of just them."""
+    opened(page, "explore.html#metric=ttft_ms")
+    boxes = page.locator("[data-x=table] tbody").get_by_role("checkbox")
+    tray = page.locator("[data-x=tray]")
+    expect(tray).to_be_hidden()
+    boxes.nth(0).check()
+    expect(tray.get_by_role("link")).to_have_count(0)
+    page.locator("[data-x=pager]").get_by_role("button", name="Page 2").click()
+    expect(boxes.nth(0)).not_to_be_checked()
+    for place in range(5):
+        boxes.nth(place).check()
+    expect(boxes.nth(5)).to_be_disabled()
+    expect(tray).to_contain_text("6 results at most")
+    tray.get_by_role("button", name="Remove").first.press("Enter")
+    expect(boxes.nth(5)).to_be_enabled()
+    picks = page.evaluate("new URLSearchParams(location.hash.slice(1)).getAll('pick')")
+    assert len(picks) == 5
+    page.reload()
+    expect(page.locator("#kb-explore")).to_have_attribute("aria-busy", "false")
+    expect(boxes.nth(0)).to_be_checked()
+    tray.get_by_role("link", name="Compare 5 results").click()
+    expect(page.locator("[data-kb-compare-out] thead th[scope=col]")).to_have_count(5)
+    ids = page.evaluate("new URLSearchParams(location.search).get('ids')").split(",")
+    assert ids == [f"benchmarks/{each}" for each in picks]
+    page.go_back()
+    expect(tray.get_by_role("link", name="Compare 5 results")).to_be_visible()
+
+
+def test_points_are_ticked_by_keyboard(page: Page) -> None:
+    """Space takes a point in and out."""
+    opened(page, f"explore.html{FRONTIER}")
+    page.get_by_role("application").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    expect(page.locator("[data-x=said]")).to_have_text("Taken into the comparison")
+    expect(page.locator("[data-x=tray] li")).to_have_count(1)
+    page.keyboard.press("Space")
+    expect(page.locator("[data-x=tray]")).to_be_hidden()
+
+
+def test_years_are_no_amounts(page: Page) -> None:
+    """2026, and not 2,026."""
+    opened(page, "explore.html#metric=*&columns=year&sort=-year")
+    years = facet(page, "year").locator("label span").all_text_contents()
+    assert "2026" in years
+    expect(page.locator("[data-x=table] tbody tr").first.locator("td").last).to_have_text("2026")
+
+
+def test_a_column_named_twice_is_shown_once(page: Page) -> None:
+    """An address that repeats itself is read as it is meant."""
+    opened(page, "explore.html#metric=ttft_ms&columns=value,value,tp")
+    heads = page.locator("[data-x=table] thead th").all_text_contents()
+    assert sorted(heads) == sorted(set(heads))
+    assert {"Value", "TP"} <= set(heads)
+
+
+def test_a_file_that_cannot_be_made_is_said(open_context: OpenContext, real_site: BuiltSite) -> None:
+    """Away from the site a download gives a message, and works again afterwards."""
+    context, witness = open_context(real_site)
+    page = opened(context.new_page())
+    page.route("**/rest.bin.gz", lambda route: route.abort())
+    page.locator("[data-x=csv]").click()
+    expect(page.locator("[data-x=trouble]")).to_contain_text("The file could not be made")
+    page.unroute("**/rest.bin.gz")
+    assert downloaded(page, "csv").startswith("ref,")
+    expect(page.locator("[data-x=trouble]")).to_have_text("")
+    assert all("ERR_FAILED" in each for each in witness.errors)
+
+
+def test_without_data_the_page_leads_to_the_plain_tables(
+    open_context: OpenContext, real_site: BuiltSite
+) -> None:
+    """Nobody is left with an empty page: the message has a link, and the tables stand right below."""
+    context, _ = open_context(real_site)
+    page = context.new_page()
+    page.route("**/main.bin.gz", lambda route: route.abort())
+    page.goto("explore.html")
+    expect(page.locator("[data-x=count]")).to_contain_text("could not be loaded")
+    expect(page.locator(".kb-x__grid")).to_be_hidden()
+    page.locator("[data-x=failed]").get_by_role("link", name="plain tables").click()
+    expect(page.locator("#Metrics")).to_be_in_viewport()
+
+
+def test_a_chart_taken_along_says_what_it_is(page: Page) -> None:
+    """Title, filters, legend, what marks mean, site, address, days and licence are in the drawing; the picture is as large."""
+    opened(page, "explore.html#metric=ttft_ms&engine=vllm&q=rtx")
+    caption = str(page.locator("[data-x=caption]").text_content())
+    drawing = ET.fromstring(downloaded(page, "svg"))  # noqa: S314 - our own file
+    texts = [each.text or "" for each in drawing.iter() if each.tag.endswith("}text")]
+    whole = " ".join(texts)
+    legend = page.locator("[data-x=legend] li").first.text_content() or ""
+    day = page.evaluate("new Date().toISOString().slice(0, 10)")
+    for part in (
+        "Engine: vLLM", "Words: rtx", "Statistic: ", "Comparison class: none", "Colour: Accelerator", "Hollow: draft",
+        "Inference Evidence", "explore.html#metric=ttft_ms&q=rtx&engine=vllm", "Data of 20", f"drawn on {day}", "CC BY 4.0",
+        legend.strip(), caption,
+    ):  # fmt: skip
+        assert part.replace(" ", "") in whole.replace(" ", ""), part
+    with page.expect_download() as waiting:
+        page.locator("[data-x=png]").click()
+    picture = Path(waiting.value.path()).read_bytes()
+    size = [int.from_bytes(picture[place : place + 4], "big") for place in (16, 20)]
+    assert size == [round(2 * float(str(drawing.get(name)))) for name in ("width", "height")]
+
+
+def test_names_stay_in_sight(page: Page) -> None:
+    """A table that is wider than its place is scrolled under the names of its rows; each names its result."""
+    page.set_viewport_size({"width": 1280, "height": 900})
+    opened(page, "explore.html")
+    cell = page.locator("[data-x=table] tbody th").first
+    expect(cell.locator("small")).not_to_be_empty()
+    before = cell.bounding_box()
+    page.locator("[data-x=table]").evaluate("(table) => (table.parentElement.scrollLeft = 400)")
+    assert cell.bounding_box() == before
 
 
 def test_no_chart_without_a_metric(page: Page) -> None:
@@ -513,4 +782,4 @@ def test_hostile_drawing_is_a_drawing(hostile: Page) -> None:
     opened(hostile)
     drawing = ET.fromstring(downloaded(hostile, "svg"))  # noqa: S314 - it has to parse
     names = {each.tag.partition("}")[2] for each in drawing.iter()}
-    assert names <= {"svg", "title", "rect", "polyline", "text", "circle", "path", "image"}
+    assert names <= {"svg", "title", "g", "rect", "polyline", "text", "circle", "path", "image"}

@@ -21,6 +21,7 @@ from kbtool.site.explore.describe import (
     SEARCHED,
     SHOWN,
     TITLES,
+    UNGROUPED,
     metric_order,
 )
 from kbtool.site.explore.pack import PackedColumn, pack
@@ -116,8 +117,9 @@ def test_every_column_has_a_title() -> None:
 
 def test_columns_with_a_role_are_columns() -> None:
     """Facets, axes, colours and the rest name what there is; what the first chart needs is in the first file."""
-    for names in (FACETS, COLOURS, NUMBERS, SHOWN, MEASURES, SEARCHED, AXES):
+    for names in (FACETS, COLOURS, NUMBERS, SHOWN, SEARCHED, AXES, UNGROUPED):
         assert set(names) <= set(COLUMNS["benchmark"])
+    assert set(MEASURES) <= {*COLUMNS["benchmark"], *ADDED}
     for names in (FACETS, COLOURS, NUMBERS, AXES):
         assert set(names) <= set(PARTS["main"]) | set(OF_METRIC)
 
@@ -176,6 +178,13 @@ def test_results_are_there_without_scripts(project: Path, monkeypatch: pytest.Mo
     assert len(places) == explorer.rows
 
 
+def test_the_files_say_of_which_day_they_are(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chart that is taken along names the newest day of the records."""
+    the_build(project, monkeypatch)
+    explorer = Explorer(project / "out")
+    assert explorer.header["day"] == max(str(each) for each in explorer.columns["updated"] if each)
+
+
 def test_a_changed_title_of_another_record_reaches_the_files(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,6 +237,18 @@ def test_closed_classes_come_last_with_their_line() -> None:
     assert "MLPerf" in plain_view(plan, lambda _: None).lines_below[0]
     (free,) = plain_plans([result(2)])
     assert plain_view(free, lambda _: None).lines_below == ()
+
+
+def test_what_no_longer_stands_is_listed_and_counted_apart() -> None:
+    """The plain page counts as the explorer does, and says how many more it lists."""
+    rows = [result(1), result(2, standing="withdrawn"), result(3, status="superseded"), result(4)]
+    (plan,) = plain_plans(rows)
+    view = plain_view(plan, lambda _: None)
+    assert view.count_text == "2 results, and 2 withdrawn, retracted or superseded"
+    assert len(view.rows) == 4
+    assert [row.results for row in metric_rows(rows)] == [2]
+    (whole,) = plain_plans([result(1)])
+    assert plain_view(whole, lambda _: None).count_text == "1 result"
 
 
 def test_pages_of_metrics_never_meet() -> None:

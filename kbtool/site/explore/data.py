@@ -58,6 +58,7 @@ def explorer_file(
     if part == "main":
         order = metric_order(_texts(column("metric")), _texts(column("comparison_class")))
         head |= header([metric for metric, _ in order])
+        head["day"] = max(map(str, filter(None, column("updated"))), default="")
     return pack(packed, head)
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "SEARCHED",
     "SHOWN",
     "TITLES",
+    "UNGROUPED",
     "header",
     "metric_order",
     "title_of",
@@ -43,18 +44,23 @@ TITLES: Final[Mapping[str, str]] = {
     "prefill_accelerators": "Prefill accelerators", "decode_accelerators": "Decode accelerators",
     "speculation": "Speculation", "draft_tok": "Draft tokens", "concurrency": "Concurrency",
     "request_rate_req_s": "Request rate, req/s", "input_tok": "Input tokens", "input_nominal": "Input as rounded",
-    "output_tok": "Output tokens", "prompt_class": "Prompt class", "prefix_cache": "Prefix cache",
+    "output_tok": "Output tokens", "depth_tok": "Context before the input", "pool": "Pool",
+    "prompt_class": "Prompt class", "prefix_cache": "Prefix cache",
     "measuring_path": "Measuring path", "with": "Changed settings", "repeats": "Repeats", "sessions": "Sessions",
     "samples": "Samples", "warnings": "Warnings", "standing": "Standing", "status": "Status", "confidence": "Confidence",
-    "confidence_label": "Confidence label", "measured_by": "Measured by", "measured_day": "Measured on", "year": "Year",
+    "confidence_label": "Confidence label", "confidence_by": "Confidence by", "measured_by": "Measured by", "measured_day": "Measured on", "year": "Year",
     "publisher": "Publisher", "interest": "Interest", "group": "Group of sources", "source": "Source", "updated": "Updated",
     "title": "Title",
 }  # fmt: skip
 """Column -> what it is called."""
 
+_ADDED_TITLES: Final[Mapping[str, str]] = {"user_tok_s": "Speed per user, tok/s"}
+"""The same for what the explorer adds and shows beside the throughput of the same configuration."""
+
 FACETS: Final = (
-    "accelerator", "model", "engine", "weight_dtype", "speculation", "concurrency", "prompt_class", "scope", "statistic",
-    "bound", "publisher", "measured_by", "year", "status", "standing", "confidence_label", "comparison_class",
+    "accelerator", "model", "engine", "accelerators_serving", "tp", "weight_dtype", "speculation", "concurrency",
+    "prompt_class", "scope", "statistic", "bound", "publisher", "measured_by", "year", "status", "standing",
+    "confidence_label", "comparison_class",
 )  # fmt: skip
 """What readers filter by, in this order, besides the metric."""
 
@@ -71,12 +77,15 @@ NUMBERS: Final = (*AXES, "year", "bound_share", "confidence")
 """Columns that may be an x axis beside the per-accelerator figure."""
 
 SHOWN: Final = (
-    "value", "accelerator", "accelerators_serving", "engine", "model", "weight_dtype", "concurrency", "input_tok",
-    "output_tok", "publisher", "status",
+    "value", "concurrency", "input_tok", "output_tok", "accelerator", "engine", "model", "weight_dtype", "status",
 )  # fmt: skip
-"""Columns of the table until a reader chooses others, beside record and metric."""
+"""Columns of the table until a reader chooses others. Record and result stand in front, the number of accelerators that serve
+with the accelerator; metric, statistic and comparison class come by themselves where the rows have more than one."""
 
-MEASURES: Final = ("value", "low", "high", "per_accelerator", "bound_share")
+UNGROUPED: Final = ("year",)
+"""Numbers that are names: 2026 and not 2,026."""
+
+MEASURES: Final = ("value", "low", "high", "per_accelerator", "bound_share", "user_tok_s")
 """Columns whose values compare only within one metric and one comparison class: sorting keeps those apart."""
 
 SEARCHED: Final = (
@@ -109,7 +118,7 @@ PARTS: Final[Mapping[str, tuple[str, ...]]] = {
 
 def title_of(column: str) -> str:
     """Return what a column is called."""
-    return TITLES.get(column) or words(column).capitalize()
+    return TITLES.get(column) or _ADDED_TITLES.get(column) or words(column).capitalize()
 
 
 def header(metrics: Iterable[str]) -> dict[str, Any]:
@@ -122,13 +131,14 @@ def header(metrics: Iterable[str]) -> dict[str, Any]:
         "format": FORMAT,
         "parts": {name: list(columns) for name, columns in PARTS.items()},
         "exported": list(COLUMNS["benchmark"]),
-        "titles": {name: title_of(name) for name in COLUMNS["benchmark"]},
+        "titles": {name: title_of(name) for name in (*COLUMNS["benchmark"], *_ADDED_TITLES)},
         "facets": FACETS,
         "axes": AXES,
         "numbers": NUMBERS,
         "colours": COLOURS,
         "shown": SHOWN,
         "measures": MEASURES,
+        "ungrouped": UNGROUPED,
         "searched": SEARCHED,
         "metrics": {each: _metric(each) for each in metrics},
         "statistics": {kind: list(members) for kind, members in STATISTIC_KINDS.items()},

@@ -30,6 +30,7 @@ class MetricRow(NamedTuple):
     title: str
     about: str
     results: int
+    """Those that stand: as many as the explorer counts."""
     records: int
     path: str
 
@@ -59,6 +60,8 @@ class PlainPlan(NamedTuple):
     rows: tuple[Row, ...]
     number: int
     total: int
+    fallen: int
+    """How many of them were withdrawn, or are of a record that was retracted or superseded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +87,15 @@ def metric_rows(rows: Sequence[Row]) -> tuple[MetricRow, ...]:
     metrics = [str(row.cells["metric"]) for row in rows]
     classes = [row.cells["comparison_class"] for row in rows]
     records: dict[str, set[str]] = {}
+    fallen: dict[str, int] = {}
     for metric, row in zip(metrics, rows, strict=True):
         records.setdefault(metric, set()).add(row.ref)
+        fallen[metric] = fallen.get(metric, 0) + (not row.stands)
     return tuple(
         [
-            MetricRow(metric, *_named(metric), count, len(records[metric]), metric_page(metric))
+            MetricRow(
+                metric, *_named(metric), count - fallen[metric], len(records[metric]), metric_page(metric)
+            )
             for metric, count in metric_order(
                 metrics, [each if isinstance(each, str) else None for each in classes]
             )
@@ -104,9 +111,10 @@ def plain_plans(rows: Sequence[Row]) -> Iterator[PlainPlan]:
     for metric, found in by_metric.items():
         found.sort(key=lambda row: str(row.cells["comparison_class"] or ""))
         title, about = _named(metric)
+        fallen = sum(not row.stands for row in found)
         for number in range(1, pages_of(len(found), ROWS_PER_PAGE) + 1):
             shown = tuple(found[(number - 1) * ROWS_PER_PAGE : number * ROWS_PER_PAGE])
-            yield PlainPlan(metric_page(metric, number), title, about, shown, number, len(found))
+            yield PlainPlan(metric_page(metric, number), title, about, shown, number, len(found), fallen)
 
 
 def plain_view(plan: PlainPlan, find: Callable[[str], Card | None]) -> PlainView:
@@ -117,11 +125,17 @@ def plain_view(plan: PlainPlan, find: Callable[[str], Card | None]) -> PlainView
     return PlainView(
         title=plan.title,
         lead=plan.about,
-        count_text=plural(plan.total, "result"),
+        count_text=_counted(plan.total, plan.fallen),
         rows=tuple([_row(row, find) for row in plan.rows]),
         parts=pager_links(plan.number, count, lambda number: UP + metric_page(metric, number)),
         lines_below=tuple([each.line for each in FAMILIES if each in shown]),
     )
+
+
+def _counted(total: int, fallen: int) -> str:
+    """Return how many stand, as the explorer counts them, and how many more the page lists."""
+    standing = plural(total - fallen, "result")
+    return f"{standing}, and {fallen} withdrawn, retracted or superseded" if fallen else standing
 
 
 def _named(metric: str) -> tuple[str, str]:
@@ -167,6 +181,7 @@ def _load(row: Row) -> str:
     said = []
     for column, noun in (
         ("concurrency", "in flight"), ("request_rate_req_s", "req/s"), ("input_tok", "in"), ("output_tok", "out"),
+        ("depth_tok", "before the input"),
     ):  # fmt: skip
         number = row.cells[column]
         if isinstance(number, int | Decimal):

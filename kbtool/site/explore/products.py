@@ -8,6 +8,7 @@ from typing import Final
 from markupsafe import Markup
 
 from kbtool.analysis.rows import Cell
+from kbtool.site.data.layout import LICENCE, LICENCE_NAME
 from kbtool.site.explore.data import explorer_columns, explorer_file, part_path
 from kbtool.site.explore.describe import COLOURS, FACETS, NUMBERS, PARTS, title_of
 from kbtool.site.explore.plain import MetricRow, PlainPlan, metric_rows, plain_plans, plain_view
@@ -25,7 +26,8 @@ _LEAD: Final = (
     " one comparison class on an axis."
 )
 _MODULES: Final = (
-    "columns", "dom", "export", "facets", "filter", "grid", "order", "paint", "plot", "scales", "scene", "state",
+    "columns", "dom", "empty", "export", "facets", "filter", "grid", "order", "paint", "picks", "plot", "scales", "scene",
+    "sheet", "state",
 )  # fmt: skip
 _HEAD: Final = Markup("\n").join(
     [
@@ -60,7 +62,7 @@ class ExplorePages:
     def _key(self, plan: PlainPlan) -> str:
         cards = (self.table.library.row_digest(ref) for ref in dict.fromkeys(row.ref for row in plan.rows))
         named = (f"{row.ref}#{row.anchor}" for row in plan.rows)
-        rest = repr((plan.path, plan.number, plan.total))
+        rest = repr((plan.path, plan.number, plan.total, plan.fallen))
         # A cell may come from a source or an accelerator whose title no card of the row shows.
         cells = (repr(tuple(row.cells.values())) for row in plan.rows)
         return key_of(self.shell.fingerprint, cards, named, cells, rest)
@@ -96,6 +98,7 @@ def explorer_page(shell: Shell, metrics: Sequence[MetricRow]) -> bytes:
         "explore", PAGE, metrics=metrics, facets=[(name, title_of(name)) for name in FACETS], lead=_LEAD,
         numbers=[(name, title_of(name)) for name in NUMBERS], colours=[(name, title_of(name)) for name in COLOURS],
         columns=[(name, title_of(name)) for name in RESULT_COLUMNS if name not in {"ref", "metric"}],
+        site_name=shell.site_name, site_url=shell.site_url, licence=f"{LICENCE_NAME}, {LICENCE}",
     )  # fmt: skip
     return shell.page(PageParts(PAGE, "Explore", body, _LEAD, nav=PAGE, scripts=SCRIPTS, head=_HEAD)).encode(
         "utf-8", "replace"

@@ -25,6 +25,7 @@ export class Column {
     this.scales = null;
     this.whole = null;
     this.made = {};
+    this.ungrouped = false; // a number that is a name, as a year is
   }
 
   isNull(row) {
@@ -45,12 +46,12 @@ export class Column {
   label(row) {
     if (this.labels && this.codes[row]) return this.labels[this.codes[row] - 1];
     const text = this.text(row);
-    return text === null || this.kind === "text" ? text : grouped(text);
+    return text === null || this.kind === "text" || this.ungrouped ? text : grouped(text);
   }
 
   wordLabel(code) {
     if (this.labels) return this.labels[code - 1];
-    return this.kind === "number" ? grouped(this.words[code - 1]) : this.words[code - 1];
+    return this.kind === "number" && !this.ungrouped ? grouped(this.words[code - 1]) : this.words[code - 1];
   }
 
   // Numbers of all rows, NaN for null. Whole digits over a power of ten: the nearest double there is.
@@ -78,6 +79,19 @@ export class Column {
     this.made.codeOf ??= new Map(this.words.map((each, at) => [each, at + 1]));
     return this.made.codeOf.get(word) ?? 0;
   }
+}
+
+// Distinct values of a column among rows, null included: their codes, at most as many as are asked for.
+export function distinct(column, rows, most) {
+  const seen = new Uint8Array(column.words.length + 1);
+  const found = [];
+  for (let at = 0; at < rows.length && found.length < most; at += 1) {
+    const code = column.codes[rows[at]];
+    if (seen[code]) continue;
+    seen[code] = 1;
+    found.push(code);
+  }
+  return found;
 }
 
 export function grouped(digits) {
@@ -162,7 +176,11 @@ export class Results {
     if (!response.ok) throw new Error(`${name}: ${response.status}`);
     const part = decode(await inflated(response));
     if (this.header && part.header.build !== this.header.build) throw new Error("the site was built anew: load the page again");
-    for (const column of part.columns) this.columns.set(column.name, column);
+    const { ungrouped } = this.header ?? part.header;
+    for (const column of part.columns) {
+      column.ungrouped = ungrouped.includes(column.name);
+      this.columns.set(column.name, column);
+    }
     return part;
   }
 
@@ -229,6 +247,11 @@ export class Results {
 
   family(word) {
     return word === null ? undefined : this.header.families.find((each) => word.startsWith(each.prefix));
+  }
+
+  // What a result is called: reference and result.
+  name(row) {
+    return `${this.column("ref").text(row)}#${this.column("result").text(row)}`;
   }
 
   // Page and anchor of a result, from the root of the site.

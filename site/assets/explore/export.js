@@ -1,5 +1,6 @@
 /*
-What is shown, to take along: every column that the data files have, for the rows that are shown, in their order.
+What is shown, to take along: every column that the data files have, for the rows that are shown, in their order. A frontier's
+files have its second figure, the speed per user, as a column more.
 
 CSV follows kbtool.escape.csv_cell and Python's csv module; JSON keeps the digits of numbers. Text that a
 spreadsheet would run as a formula gets an apostrophe in front, in CSV alone.

@@ -6,32 +6,40 @@ they say what choosing another value would show. One bit a row and facet says th
 away: a click sets one bit of each row anew, and counting reads no more than bits and codes.
 */
 
-const UNIVERSE = 0; // bit of what no facet is: standing and free text
-
 export class Filter {
   constructor(results, facets) {
     this.results = results;
     this.facets = ["metric", ...facets];
+    // One bit each, none of them called as a facet is: what stands, the words searched for, and, in the frontier, whether both of its figures are there.
+    this.gates = ["stands", "words", "pair", ...this.facets];
     this.bits = new Uint32Array(results.rows);
     this.keys = new Map();
   }
 
-  // State: all, metric, q and facets, as explore/state.js has them.
+  // State: all, metric, q, view and facets, as explore/state.js has them. A frontier is of no one metric.
   apply(state) {
-    this.set(UNIVERSE, JSON.stringify([state.all, state.q]), () => this.universe(state));
-    this.facets.forEach((name, at) => {
-      const chosen = name === "metric" ? (state.metric === "*" ? [] : [state.metric]) : (state.facets[name] ?? []);
-      this.set(at + 1, chosen.join("\u0000"), () => this.passing(name, chosen));
-    });
+    const frontier = state.view === "frontier";
+    this.set("stands", String(state.all), () => this.standing(state.all));
+    this.set("words", state.q, () => this.matching(state.q));
+    this.set("pair", String(frontier), () => (frontier ? this.unpaired() : null));
+    for (const name of this.facets) {
+      const chosen = name === "metric" ? (state.metric === "*" || frontier ? [] : [state.metric]) : (state.facets[name] ?? []);
+      this.set(name, chosen.join("\u0000"), () => this.passing(name, chosen));
+    }
   }
 
-  set(bit, key, make) {
-    if (this.keys.get(bit) === key) return;
-    const first = !this.keys.has(bit);
-    this.keys.set(bit, key);
+  // Works a gate out anew the next time: what it looks at has changed.
+  forget(gate) {
+    this.keys.set(gate, null);
+  }
+
+  set(gate, key, make) {
+    if (this.keys.get(gate) === key) return;
+    const first = !this.keys.has(gate);
+    this.keys.set(gate, key);
     const turned = make();
     const { bits } = this;
-    const mark = (1 << bit) >>> 0;
+    const mark = this.mark(gate);
     if (turned) for (let row = 0; row < bits.length; row += 1) bits[row] = turned(row) ? bits[row] | mark : bits[row] & ~mark;
     else if (!first) for (let row = 0; row < bits.length; row += 1) bits[row] &= ~mark;
   }
@@ -47,14 +55,27 @@ export class Filter {
     return (row) => !passes[codes[row]];
   }
 
-  universe({ all, q }) {
-    const { stands } = this.results;
-    const found = this.matching(q);
-    if (all && found === null) return null;
-    return (row) => (!all && !stands[row]) || (found !== null && !found(row));
+  mark(gate) {
+    return (1 << this.gates.indexOf(gate)) >>> 0;
   }
 
-  // Every word has to occur in some column.
+  // All but the bits of these gates.
+  others(gates) {
+    return ~gates.reduce((bits, gate) => bits | this.mark(gate), 0);
+  }
+
+  standing(all) {
+    const { stands } = this.results;
+    return all ? null : (row) => !stands[row];
+  }
+
+  unpaired() {
+    const speed = this.results.column("user_tok_s");
+    const throughput = this.results.column("per_accelerator");
+    return (row) => speed.isNull(row) || throughput.isNull(row);
+  }
+
+  // Every word has to occur in some column. Returns whether a row is turned away; null where none is.
   matching(q) {
     const words = fold(q).split(/\s+/).filter(Boolean);
     if (!words.length) return null;
@@ -68,24 +89,32 @@ export class Filter {
         })
         .filter(({ hit }) => hit.includes(1)),
     );
-    return (row) => tests.every((each) => each.some(({ codes, hit }) => hit[codes[row]] === 1));
+    return (row) => !tests.every((each) => each.some(({ codes, hit }) => hit[codes[row]] === 1));
   }
 
-  // Rows that pass, in the order of others: of all rows, or without what one facet turns away.
-  among(order, without = null) {
-    const others = without === null ? -1 : ~(1 << (this.facets.indexOf(without) + 1));
+  // Rows that pass, in the order of others.
+  among(order) {
     const { bits } = this;
     const rows = new Uint32Array(order.length);
     let count = 0;
-    for (let at = 0; at < order.length; at += 1) if ((bits[order[at]] & others) === 0) rows[count++] = order[at];
+    for (let at = 0; at < order.length; at += 1) if (bits[order[at]] === 0) rows[count++] = order[at];
     return rows.subarray(0, count);
   }
 
-  // Rows for each code of a facet's column, the other facets applied.
+  // How many rows would pass without some gates.
+  without(...gates) {
+    const others = this.others(gates);
+    const { bits } = this;
+    let count = 0;
+    for (let row = 0; row < bits.length; row += 1) if ((bits[row] & others) === 0) count += 1;
+    return count;
+  }
+
+  // Rows for each code of a facet's column, the other facets applied; a metric is counted whether or not it has pairs.
   counts(name) {
     const { codes, words } = this.results.column(name);
     const counts = new Uint32Array(words.length + 1);
-    const others = ~(1 << (this.facets.indexOf(name) + 1));
+    const others = this.others(name === "metric" ? [name, "pair"] : [name]);
     const { bits } = this;
     for (let row = 0; row < bits.length; row += 1) if ((bits[row] & others) === 0) counts[codes[row]] += 1;
     return counts;

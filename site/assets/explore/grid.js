@@ -1,18 +1,23 @@
-/* The table of results: one page of rows, sortable by its heads, each row a link to its place in the record. */
+/*
+The table of results: one page of rows, sortable by its heads, each row a link to its place in the record, with its result
+and a box that takes it into the comparison.
+*/
 
 import { grouped } from "./columns.js";
 import { counted, element } from "./dom.js";
 
 export const ROWS = 30;
 
+const NULLS = { statistic: "not stated", comparison_class: "none" };
 const SIGNS = { approx: "\u2248", at_least: "\u2265", at_most: "\u2264" };
 
 export class Grid {
-  constructor(table, pager, results, root, change) {
+  constructor(table, pager, results, root, picks, change) {
     this.table = table;
     this.pager = pager;
     this.results = results;
     this.root = root;
+    this.picks = picks;
     this.change = change;
     pager.addEventListener("click", (event) => {
       const button = event.target.closest("button");
@@ -23,8 +28,9 @@ export class Grid {
     });
   }
 
-  show(state, sort, rows) {
-    const names = ["ref", ...(state.metric === "*" ? ["metric"] : []), ...state.columns.filter((name) => name !== "ref" && name !== "metric" && this.results.has(name))];
+  // `mixed` names columns that stand in front: what the rows have more than one of, or what the chart shows.
+  show(state, sort, rows, mixed) {
+    const names = Array.from(new Set(["ref", ...mixed, ...state.columns])).filter((name) => this.results.has(name));
     this.head(sort, names);
     const pages = Math.max(1, Math.ceil(rows.length / ROWS));
     const page = Math.min(state.page, pages);
@@ -55,12 +61,16 @@ export class Grid {
       if (name === "ref") {
         const link = element("a", { href: new URL(results.place(row), this.root).href });
         link.textContent = results.column("ref").label(row);
-        return element("th", { scope: "row", class: "kb-wrap" }, link);
+        const result = element("small");
+        result.textContent = results.column("result").text(row);
+        return element("th", { scope: "row", class: "kb-wrap" }, element("div", { class: "kb-x__name" }, this.picks.box(row), element("div", {}, link, result)));
       }
       if (name === "status") return element("td", {}, ...this.badges(row));
-      if (name === "value" || name === "per_accelerator") return this.figure(name, row);
+      if (name === "value" || name === "per_accelerator" || name === "user_tok_s") return this.figure(name, row);
       const cell = element("td", { class: this.style(name) });
-      cell.textContent = (name === "title" ? results.text(name, row) : results.column(name).label(row)) ?? "";
+      const text = (name === "title" ? results.text(name, row) : results.column(name).label(row)) ?? NULLS[name] ?? "";
+      const count = name === "accelerator" && !names.includes("accelerators_serving") ? results.column("accelerators_serving").label(row) : null;
+      cell.textContent = count === null ? text : `${count} \u00d7 ${text}`;
       return cell;
     });
     return element("tr", { class: results.isDraft(row) ? "kb-is-draft" : null }, ...cells);
@@ -68,13 +78,14 @@ export class Grid {
 
   // Figures stand to the right, and are marked where they are a draft's; numbers of conditions are not.
   style(name) {
+    if (name === "comparison_class") return "kb-x__class";
     return this.results.header.measures.includes(name) ? "kb-r" : this.results.isNumber(name) ? "kb-num" : null;
   }
 
   figure(name, row) {
     const cell = element("td", { class: "kb-r" });
     const text = figureText(this.results, row, name);
-    const unit = this.results.metric(row).shown_unit;
+    const unit = name === "user_tok_s" ? "tok/s" : this.results.metric(row).shown_unit;
     if (text) cell.append(text, ...(unit ? [" ", element("span", { class: "kb-unit" }, unit)] : []));
     return cell;
   }

@@ -81,11 +81,13 @@ function keysOf({ of, size }, name, descending) {
   return keys;
 }
 
-// Rows in the order of a column: { name, descending }; without one, in that of the records.
-export function ordered(results, sort, rows) {
+// Rows in the order of a column: { name, descending }; without one, in that of the records. The figures of a frontier are
+// of one kind, whichever metric they were worked out from.
+export function ordered(results, sort, rows, frontier = false) {
   if (!sort) return rows;
   const measured = results.header.measures.includes(sort.name);
-  const keys = [sort, ...(measured ? [{ name: "comparison_class" }, { name: "metric" }] : [])];
+  const within = !measured ? [] : frontier ? ["comparison_class"] : ["comparison_class", "metric"];
+  const keys = [sort, ...within.map((name) => ({ name }))];
   let order = rows;
   for (const { name, descending } of keys) {
     const ranked = ranks(results.column(name));

@@ -9,6 +9,7 @@ import { tickLabel } from "./scales.js";
 const RADIUS = 3.5;
 export const MOST_CIRCLES = 2_500;
 const FONT = "11px system-ui, sans-serif";
+const BOLD = "600 13px system-ui, sans-serif";
 
 export function paint(pen, scene, results, names, colours) {
   const { box, size } = scene;
@@ -59,7 +60,14 @@ export class CanvasPen {
     canvas.height = Math.round(height * ratio);
     this.to = canvas.getContext("2d");
     this.to.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.to.font = FONT;
+  }
+
+  // Draws lower down.
+  within(down, draw) {
+    this.to.save();
+    this.to.translate(0, down);
+    draw();
+    this.to.restore();
   }
 
   rect(x, y, width, height, fill) {
@@ -76,7 +84,8 @@ export class CanvasPen {
     to.stroke();
   }
 
-  text(text, x, y, fill, anchor) {
+  text(text, x, y, fill, anchor, bold = false) {
+    this.to.font = bold ? BOLD : FONT;
     this.to.fillStyle = fill;
     this.to.textAlign = { start: "left", middle: "center", end: "right" }[anchor];
     this.to.fillText(text, x, y);
@@ -163,8 +172,15 @@ export class SvgPen {
     this.parts.push(`<polyline points="${path}" fill="none" stroke="${escaped(colour)}" stroke-width="${width}"/>`);
   }
 
-  text(text, x, y, fill, anchor) {
-    this.parts.push(`<text x="${x.toFixed(2)}" y="${y.toFixed(2)}" fill="${escaped(fill)}" text-anchor="${anchor}">${escaped(text)}</text>`);
+  within(down, draw) {
+    this.parts.push(`<g transform="translate(0 ${down})">`);
+    draw();
+    this.parts.push("</g>");
+  }
+
+  text(text, x, y, fill, anchor, bold = false) {
+    const face = bold ? ' font-size="13" font-weight="600"' : "";
+    this.parts.push(`<text x="${x.toFixed(2)}" y="${y.toFixed(2)}" fill="${escaped(fill)}" text-anchor="${anchor}"${face}>${escaped(text)}</text>`);
   }
 
   dot(x, y, radius, fill, stroke, mark) {
@@ -179,20 +195,6 @@ export class SvgPen {
   raster(scene, colours) {
     const { width, height } = scene.size;
     this.parts.push(`<image width="${width}" height="${height}" href="${density(scene, colours).toDataURL("image/png")}"/>`);
-  }
-
-  // The colours of the legend below the chart, which is no part of the drawing on the page.
-  legend(entries, colours, { width, height }) {
-    this.parts[0] = this.parts[0].replace(`viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"`, (found) => {
-      const tall = height + 18 * entries.length + 8;
-      return found.replace(`${width} ${height}"`, `${width} ${tall}"`).replace(`height="${height}"`, `height="${tall}"`);
-    });
-    this.parts.push(`<rect x="0" y="${height}" width="${width}" height="${18 * entries.length + 8}" fill="${escaped(colours.ground)}"/>`);
-    entries.forEach(({ colour, label, count }, at) => {
-      const y = height + 18 * at + 10;
-      this.parts.push(`<circle cx="14" cy="${y - 4}" r="4" fill="${escaped(colours.series[colour])}"/>`);
-      this.text(`${label} (${count})`, 24, y, colours.ink, "start");
-    });
   }
 
   done() {

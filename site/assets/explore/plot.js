@@ -6,25 +6,33 @@ points as a table. Without a pointer and without sight nothing is lost.
 import { counted, element } from "./dom.js";
 import { figureText, plainNumber } from "./grid.js";
 import { CanvasPen, MOST_CIRCLES, SvgPen, paint } from "./paint.js";
+import { drawSheet } from "./sheet.js";
 
 const NEAR = 24; // pixels from which a point is meant
 const MOST_ROWS = 500; // of the table behind the chart
 const SERIES = 8;
 
 export class Plot {
-  constructor(parts, results, root) {
+  constructor(parts, results, root, picks, trouble) {
     this.parts = parts; // plot, tip, said, legend, points
     this.results = results;
     this.root = root;
+    this.picks = picks;
+    this.trouble = trouble; // says what went wrong
     [this.canvas, this.ring] = parts.plot.querySelectorAll("canvas");
     this.scene = null;
     this.active = -1;
+    this.pinned = false; // whether the tip stays, with its link
     const { plot } = parts;
     plot.addEventListener("pointermove", (event) => this.hover(event));
-    plot.addEventListener("pointerleave", () => this.leave());
-    plot.addEventListener("click", (event) => this.open(this.nearest(event), event));
+    plot.addEventListener("pointerleave", () => {
+      if (!this.pinned) this.leave();
+    });
+    plot.addEventListener("click", (event) => this.click(event));
     plot.addEventListener("keydown", (event) => this.key(event));
-    plot.addEventListener("blur", () => this.leave());
+    plot.addEventListener("focusout", (event) => {
+      if (!plot.contains(event.relatedTarget)) this.leave();
+    });
     parts.points.addEventListener("toggle", () => this.table());
     const recolour = () => {
       this.known = null;
@@ -112,16 +120,52 @@ export class Plot {
   }
 
   hover(event) {
-    if (event.pointerType === "touch") return;
+    if (event.pointerType === "touch" || this.pinned) return;
     this.choose(this.nearest(event), false);
   }
 
+  // A first click or tap keeps the tip, with a link and a box in it; a second one on the same point opens the record.
+  click(event) {
+    if (this.parts.tip.contains(event.target)) return;
+    const at = this.nearest(event);
+    if (at >= 0 && (event.ctrlKey || event.metaKey || (this.pinned && at === this.active))) this.open(at, event);
+    else this.pin(at);
+  }
+
   leave() {
+    this.pinned = false;
     this.choose(-1, false);
   }
 
+  async pin(at) {
+    this.leave();
+    if (at < 0) return;
+    this.pinned = true;
+    this.choose(at, false);
+    const { scene } = this;
+    if (!(await this.named()) || !this.pinned || scene !== this.scene || at !== this.active) return;
+    const row = scene.rows[at];
+    const link = element("a", { href: this.address(row) }, "Open the record");
+    this.tip(at, element("div", { class: "kb-x__steps" }, link, element("span", {}, this.picks.box(row), "Compare")));
+  }
+
+  // Whether the names of results are there, which come after the first chart.
+  async named() {
+    try {
+      await this.results.need(["ref", "result", "page"]);
+      return true;
+    } catch (error) {
+      this.trouble("The record could not be found", error);
+      return false;
+    }
+  }
+
+  address(row) {
+    return new URL(this.results.place(row), this.root).href;
+  }
+
   choose(at, aloud) {
-    if (at === this.active && at >= 0) return;
+    if (at === this.active && at >= 0 && !this.pinned) return;
     const redraw = this.active >= 0 || at >= 0;
     this.active = at;
     const { tip, plot, said } = this.parts;
@@ -131,18 +175,24 @@ export class Plot {
       if (redraw) this.mark();
       return;
     }
-    const lines = this.about(at);
-    tip.replaceChildren(...lines.map((line, index) => {
+    this.tip(at);
+    if (aloud) said.textContent = `${this.about(at).join(", ")}. ${this.order.indexOf(at) + 1} of ${this.scene.count}`;
+    this.mark();
+  }
+
+  tip(at, ...more) {
+    const { tip } = this.parts;
+    const lines = this.about(at).map((line, index) => {
       const part = element(index ? "span" : "strong");
       part.textContent = line;
       return part;
-    }));
+    });
+    tip.replaceChildren(...lines, ...more);
     tip.hidden = false;
+    tip.classList.toggle("kb-x__tip--pinned", more.length > 0);
     // In the corner that is farthest from the point, so that it never hides what it tells of.
     tip.classList.toggle("kb-x__tip--right", this.scene.px[at] < this.scene.size.width / 2);
     tip.classList.toggle("kb-x__tip--low", this.scene.py[at] < this.scene.size.height / 2);
-    if (aloud) said.textContent = `${lines.join(", ")}. ${this.order.indexOf(at) + 1} of ${this.scene.count}`;
-    this.mark();
   }
 
   // A ring around the point that is meant, on a layer of its own so that nothing is drawn anew.
@@ -166,17 +216,22 @@ export class Plot {
     const row = scene.rows[at];
     const said = (name) => results.column(name).label(row);
     const state = [said("status"), said("standing")].filter((each) => each && each !== "stands").join(", ");
-    const load = [
-      ["concurrency", "in flight"], ["request_rate_req_s", "req/s"], ["input_tok", "input tok"], ["output_tok", "output tok"],
-    ].filter(([name]) => said(name) !== null).map(([name, noun]) => `${said(name)} ${noun}`);
     return [
       `${this.valueText(row, at)}`,
-      results.has("ref") ? said("ref") : "",
+      results.has("ref") ? `${said("ref")}, ${said("result")}` : "",
       [said("accelerators_serving") ? `${said("accelerators_serving")} \u00d7 ${said("accelerator")}` : said("accelerator"), said("engine")].filter(Boolean).join(", "),
       [said("model"), said("weight_dtype"), said("speculation") ? `speculation ${said("speculation")}` : ""].filter(Boolean).join(", "),
-      load.join(", "),
+      this.load(row),
       [said("publisher"), said("measured_by"), said("statistic"), state].filter(Boolean).join(", "),
     ].filter(Boolean);
+  }
+
+  load(row) {
+    const said = (name) => this.results.column(name).label(row);
+    return [
+      ["concurrency", "in flight"], ["request_rate_req_s", "req/s"], ["input_tok", "input tok"], ["output_tok", "output tok"],
+      ["depth_tok", "tok before the input"],
+    ].filter(([name]) => said(name) !== null).map(([name, noun]) => `${said(name)} ${noun}`).join(", ");
   }
 
   valueText(row, at) {
@@ -192,27 +247,42 @@ export class Plot {
 
   key(event) {
     const { count } = this.scene ?? {};
-    if (!count || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape") {
+      this.leave();
+      this.parts.plot.focus({ preventScroll: true });
+      return;
+    }
+    if (!count || event.ctrlKey || event.metaKey || event.altKey || event.target !== this.parts.plot) return;
     // From left to right; points above one another from the bottom up.
     this.order ??= Array.from({ length: count }, (_, at) => at).sort((a, b) => this.scene.xs[a] - this.scene.xs[b] || this.scene.ys[a] - this.scene.ys[b] || a - b);
     const here = this.active < 0 ? -1 : this.order.indexOf(this.active);
     const moves = { ArrowRight: here + 1, ArrowUp: here + 1, ArrowLeft: here < 0 ? count - 1 : here - 1, ArrowDown: here < 0 ? count - 1 : here - 1, Home: 0, End: count - 1, PageDown: here + 20, PageUp: here - 20 };
     if (Object.hasOwn(moves, event.key)) {
       event.preventDefault();
+      this.pinned = false;
       this.choose(this.order[Math.max(0, Math.min(count - 1, moves[event.key]))], true);
     } else if (event.key === "Enter" && this.active >= 0) {
       event.preventDefault();
       this.open(this.active, event);
-    } else if (event.key === "Escape") {
-      this.leave();
+    } else if (event.key === " " && this.active >= 0) {
+      event.preventDefault();
+      this.pick(this.active);
     }
+  }
+
+  async pick(at) {
+    const { scene } = this;
+    if (!(await this.named())) return;
+    const name = this.results.name(scene.rows[at]);
+    this.picks.toggle(name);
+    this.parts.said.textContent = this.picks.has(name) ? "Taken into the comparison" : "Not in the comparison";
   }
 
   async open(at, event) {
     if (at < 0) return;
     const row = this.scene.rows[at];
-    await this.results.need(["ref", "result"]);
-    const address = new URL(this.results.place(row), this.root).href;
+    if (!(await this.named())) return;
+    const address = this.address(row);
     if (event.ctrlKey || event.metaKey) window.open(address, "_blank", "noopener");
     else location.assign(address);
   }
@@ -226,33 +296,38 @@ export class Plot {
       host.replaceChildren();
       return;
     }
-    const { results, scene } = this;
-    const rows = Array.from({ length: Math.min(scene?.count ?? 0, MOST_ROWS) }, (_, at) => {
-      const row = scene.rows[at];
-      const link = results.has("ref") ? element("a", { href: new URL(results.place(row), this.root).href }) : element("span");
-      link.textContent = results.has("ref") ? results.column("ref").label(row) : `row ${row + 1}`;
-      const line = scene.lines.findIndex((each) => each.includes(at));
-      const cells = [plainNumber(scene.xs[at]), plainNumber(scene.ys[at])].map((text) => element("td", { class: "kb-r" }, text));
-      const by = element("td");
-      by.textContent = results.column(scene.choice.by).label(row) ?? "not stated";
-      return element("tr", { class: results.isDraft(row) ? "kb-is-draft" : null }, element("th", { scope: "row", class: "kb-wrap" }, link), ...cells, by, element("td", {}, line < 0 ? "" : String(line + 1)), element("td", {}, results.column("status").label(row) ?? ""));
-    });
-    const heads = ["Record", this.names.x, this.names.y, this.names.by, "Line", "Status"];
+    const { scene } = this;
+    const rows = Array.from({ length: Math.min(scene?.count ?? 0, MOST_ROWS) }, (_, at) => this.point(at));
+    const heads = ["Record", "Load", this.names.x, this.names.y, this.names.by, "Line", "Status"];
     const caption = element("caption", { class: "kb-sr" });
     caption.textContent = (scene?.count ?? 0) > MOST_ROWS ? `The first ${MOST_ROWS} of ${counted(scene.count)} points` : "All points of the chart";
-    host.replaceChildren(element("table", { class: "kb-table" }, caption, element("thead", {}, element("tr", {}, ...heads.map((head, at) => element("th", { scope: "col", class: at === 1 || at === 2 ? "kb-r" : null }, head)))), element("tbody", {}, ...rows)));
+    host.replaceChildren(element("table", { class: "kb-table" }, caption, element("thead", {}, element("tr", {}, ...heads.map((head, at) => element("th", { scope: "col", class: at === 2 || at === 3 ? "kb-r" : null }, head)))), element("tbody", {}, ...rows)));
     if ((scene?.count ?? 0) > MOST_ROWS) host.append(element("p", { class: "kb-section__note" }, `${caption.textContent}; the rest is in the results below.`));
   }
 
-  svg(title) {
-    const pen = new SvgPen(this.scene.size, title);
-    const colours = this.colours();
-    paint(pen, this.scene, this.results, this.names, colours);
-    if (!this.scene.dense) pen.legend(this.scene.colour.legend, colours, this.scene.size);
-    return pen.done();
+  // One row of that table.
+  point(at) {
+    const { results, scene } = this;
+    const row = scene.rows[at];
+    const isNamed = results.has("ref");
+    const link = isNamed ? element("a", { href: this.address(row) }) : element("span");
+    link.textContent = isNamed ? results.column("ref").label(row) : `row ${row + 1}`;
+    const result = element("small");
+    result.textContent = isNamed ? results.column("result").text(row) : "";
+    const name = element("div", { class: "kb-x__name" }, ...(isNamed ? [this.picks.box(row)] : []), element("div", {}, link, result));
+    const line = scene.lines.findIndex((each) => each.includes(at));
+    const numbers = [plainNumber(scene.xs[at]), plainNumber(scene.ys[at])].map((text) => element("td", { class: "kb-r" }, text));
+    const texts = [results.column(scene.choice.by).label(row) ?? "not stated", line < 0 ? "" : String(line + 1), results.column("status").label(row) ?? ""];
+    return element("tr", { class: results.isDraft(row) ? "kb-is-draft" : null }, element("th", { scope: "row", class: "kb-wrap" }, name), element("td", {}, this.load(row)), ...numbers, ...texts.map((text) => element("td", {}, text)));
   }
 
-  png() {
-    return new Promise((resolve) => this.canvas.toBlob(resolve, "image/png"));
+  svg(said) {
+    return drawSheet((size) => new SvgPen(size, said.title), this.scene, this.results, this.names, this.colours(), said).done();
+  }
+
+  png(said) {
+    const canvas = document.createElement("canvas");
+    drawSheet((size) => new CanvasPen(canvas, size, 2, this.scene.count > MOST_CIRCLES), this.scene, this.results, this.names, this.colours(), said);
+    return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
   }
 }

@@ -5,12 +5,16 @@ a choice:
   #metric=ttft_ms&q=rtx&engine=vllm&engine=sglang&bound=~&sort=-value&view=line&x=concurrency
 
 A value that is not stated is `~`; a word that begins with `~` has another one in front. References are without
-the folder. What is as it would be anyway is left out.
+the folder, and so are the results that are chosen for comparison (`pick`). What is as it would be anyway is left out.
+The page says all this under Addresses: other pages link here, so the names stay.
 */
 
 const REFERENCES = { accelerator: "accelerators/", model: "models/", engine: "engines/" };
 const PLAIN = { view: "scatter", x: "", y: "value", by: "accelerator", stat: "", pool: "", logx: "", logy: "" };
 const MAX_TEXT = 200;
+export const MOST_PICKS = 6; // as many as stand side by side: site/assets/compare.js
+const BENCHMARKS = "benchmarks/";
+const PICK = /^[a-z][a-z0-9-]*#[A-Za-z0-9][\w.-]*$/;
 
 export function encodeWord(name, word) {
   if (word === null) return "~";
@@ -35,6 +39,7 @@ export function initial(header) {
     sort: null,
     page: 1,
     columns: header.shown.slice(),
+    picks: [],
     ...PLAIN,
   };
 }
@@ -48,15 +53,17 @@ export function read(hash, header) {
   state.all = given.get("all") === "1";
   for (const name of header.facets) {
     const values = given.getAll(name).map((text) => decodeWord(name, text));
-    if (values.length) state.facets[name] = Array.from(new Set(values));
+    if (values.length) state.facets[name] = unlike(values);
   }
   const sort = given.get("sort") ?? "";
   const name = sort.replace(/^-/, "");
   if (Object.hasOwn(header.titles, name)) state.sort = { name, descending: sort.startsWith("-") };
   const page = Number(given.get("page"));
   if (Number.isInteger(page) && page > 1) state.page = page;
-  const columns = (given.get("columns") ?? "").split(",").filter((each) => Object.hasOwn(header.titles, each));
+  const columns = unlike((given.get("columns") ?? "").split(",")).filter((each) => Object.hasOwn(header.titles, each));
   if (columns.length) state.columns = columns;
+  const picks = unlike(given.getAll("pick")).filter((each) => PICK.test(each));
+  state.picks = picks.slice(0, MOST_PICKS).map((each) => BENCHMARKS + each);
   const choices = {
     view: ["scatter", "line", "frontier"],
     x: header.numbers,
@@ -85,6 +92,11 @@ export function write(state, header) {
   if (state.page > 1) given.set("page", String(state.page));
   if (state.columns.join() !== usual.columns.join()) given.set("columns", state.columns.join());
   for (const key of Object.keys(PLAIN)) if (state[key] !== PLAIN[key]) given.set(key, state[key]);
+  for (const name of state.picks) given.append("pick", name.slice(BENCHMARKS.length));
   const hash = given.toString();
   return hash ? `#${hash}` : "";
+}
+
+function unlike(texts) {
+  return Array.from(new Set(texts));
 }
