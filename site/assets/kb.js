@@ -120,6 +120,17 @@ function setUpScrollers() {
   }
 }
 
+// Paper says where it came from: the address, which holds what was chosen on the page too.
+function setUpPrinting(main) {
+  const line = document.createElement("p");
+  line.className = "kb-printed";
+  addEventListener("beforeprint", () => {
+    line.textContent = location.href;
+    main.prepend(line);
+  });
+  addEventListener("afterprint", () => line.remove());
+}
+
 // A link into a closed <details> opens it.
 function openTarget() {
   let id = location.hash.slice(1);
@@ -138,6 +149,7 @@ setUpSearch(document.querySelector(".kb-search-open"));
 setUpMenu(document.getElementById("__drawer"));
 setUpCopying();
 setUpScrollers();
+setUpPrinting(document.getElementById("content"));
 addEventListener("hashchange", openTarget);
 openTarget();
 

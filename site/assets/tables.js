@@ -47,6 +47,7 @@ class Table {
     this.empty = section.querySelector("[data-kb-empty]");
     this.headers = Array.from(this.table.tHead.rows[0].cells);
     this.sort = null;
+    this.stands = ""; // the order that the rows stand in: at first that of the build
     this.keepsState = keepsState;
     this.listen();
     if (keepsState) {
@@ -107,6 +108,10 @@ class Table {
       if (this.sort?.column === column) header.setAttribute("aria-sort", this.sort.descending ? "descending" : "ascending");
       else header.removeAttribute("aria-sort");
     });
+    // Moving rows makes the browser lay the whole table out again.
+    const wanted = this.sort ? `${this.sort.column} ${this.sort.descending}` : "";
+    if (wanted === this.stands) return;
+    this.stands = wanted;
     const sorted = this.rows.slice();
     if (this.sort) {
       const { column, descending } = this.sort;
