@@ -217,15 +217,19 @@ class _Job:
     def make_search(self, analysed: "Analysed") -> None:
         """Make the analysis, the explorer, the data files and the search index, remove what vanished, and write the manifest."""
         from kbtool.lint.pages import rule_pages
-        from kbtool.site.analysis_pages import AnalysisPages
+        from kbtool.site.analysis_pages import COSTS, AnalysisPages
         from kbtool.site.data.products import bring_data
         from kbtool.site.explore import ExplorePages
         from kbtool.site.search_docs import search_files
         from kbtool.site.table import ResultTable
 
         # All are of all records: a reader of one page waits for none of them.
-        for product in AnalysisPages(self.library, self.shell, analysed).products():
+        analysis = AnalysisPages(self.library, self.shell, analysed)
+        for product in analysis.products():
             self.target.bring(product)
+        if not self.target.keep_folder(COSTS, analysis.cost_key):
+            for product in analysis.cost_products():
+                self.target.bring(product)
         results = ResultTable(self.library)
         for product in ExplorePages(results, self.shell).products():
             self.target.bring(product)

@@ -7,21 +7,24 @@ a page has to be made anew when its own record or one of those cards changed, an
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Final, NamedTuple, Self
 
 from kbtool.analysis.completeness import accounts
 from kbtool.analysis.quality import Share, Tally, is_opened, tally
+from kbtool.analysis.settings import in_force
 from kbtool.escape import href, shown_host
-from kbtool.schema import Benchmark, Gotcha, Record, Source
+from kbtool.schema import Accelerator, Benchmark, Gotcha, Record, Source
 from kbtool.schema.common import Change
+from kbtool.schema.things import Price
 from kbtool.site.columns import Cell, cells_of, headline_of, results_in_order
 from kbtool.site.views.text import Quantity, published_text, result_quantity, scalar_text, words
 from kbtool.vocab.disclosure import DISCLOSURE_FIELDS
 from kbtool.vocab.terms import WITHDRAWN, Interest
 
-__all__ = ["Card", "CardChange", "Mention", "RawFile", "SourceFacts", "card_of"]
+__all__ = ["Card", "CardChange", "CardPrice", "Measured", "Mention", "RawFile", "SourceFacts", "card_of"]
 
 
 class Mention(NamedTuple):
@@ -41,6 +44,32 @@ class CardChange(NamedTuple):
     day: str
     what: str
     why: str
+
+
+class Measured(NamedTuple):
+    """What a benchmark measured on what, and how many of its results stand."""
+
+    metric: str
+    accelerator: str
+    engine: str
+    model: str
+    results: int
+
+
+class CardPrice(NamedTuple):
+    """A price that was seen of an accelerator."""
+
+    amount: str
+    """Exact number."""
+    currency: str
+    per: str
+    accelerators: int | None
+    """How many the amount pays for."""
+    basis: str
+    seen: str
+    """Day; empty where it is not told."""
+    as_published: str
+    source: str
 
 
 class RawFile(NamedTuple):
@@ -97,14 +126,16 @@ class Card:
     """Other names of a thing, and tags."""
     numbers: tuple[str, ...]
     """Figures as published, so that search finds a record by its numbers."""
-    sweep: int
-    """Points of the widest sweep of its headline's metric."""
     source: SourceFacts | None
     raw_files: tuple[RawFile, ...] = ()
     primary: str = ""
     """Reference of its primary source; benchmarks only."""
     tally: Tally | None = None
     """What it adds to the figures about the quality of the data; benchmarks only."""
+    measured: tuple[Measured, ...] = ()
+    """With the settings that were in force in each result; benchmarks only."""
+    prices: tuple[CardPrice, ...] = ()
+    """Accelerators only."""
 
     @property
     def stands(self) -> bool:
@@ -119,7 +150,7 @@ class Card:
     def from_row(cls, row: str) -> Self:
         """Return the card of `to_row()`."""
         (ref, kind, title, status, updated, headline, metric, cells, mentions, results, evidence_apart, changes,
-         disclosure, names, numbers, sweep, source, raw_files, primary, counted) = json.loads(row)  # fmt: skip
+         disclosure, names, numbers, source, raw_files, primary, counted, measured, prices) = json.loads(row)  # fmt: skip
         return cls(
             ref, kind, title, status, updated,
             Quantity(*headline) if headline else None,
@@ -132,11 +163,12 @@ class Card:
             disclosure,
             tuple(names),
             tuple(numbers),
-            sweep,
             SourceFacts(*source) if source else None,
             tuple([RawFile(*each) for each in raw_files]),
             primary,
             _tally_of(*counted) if counted else None,
+            tuple([Measured(*each) for each in measured]),
+            tuple([CardPrice(*each) for each in prices]),
         )  # fmt: skip
 
     def digest(self) -> bytes:
@@ -149,9 +181,7 @@ _MOST_EVIDENCE_BYTES: Final = 5_000
 _LETTERS: Final = {"given": "g", "omitted_by_source": "o", "gap": "p", "missing": "m"}
 
 
-def card_of(
-    ref: str, record: Record, status: str, outgoing: Iterable[tuple[str, str, str]], sweep: int = 0
-) -> Card:
+def card_of(ref: str, record: Record, status: str, outgoing: Iterable[tuple[str, str, str]]) -> Card:
     """Return the card of a record.
 
     Args:
@@ -159,7 +189,6 @@ def card_of(
         record: The record.
         status: Its derived status.
         outgoing: Its references: JSON pointer, target and relation.
-        sweep: Points of the widest sweep of the headline's metric.
     """
     head = headline_of(record) if isinstance(record, Benchmark) else None
     mentions = list(_mentions(record, outgoing))
@@ -181,14 +210,40 @@ def card_of(
         disclosure=_disclosure(record) if isinstance(record, Benchmark) else "",
         names=_names(record),
         numbers=tuple(_numbers(record)),
-        sweep=sweep,
         source=_source_facts(record) if isinstance(record, Source) else None,
         raw_files=tuple([RawFile(each.path, each.sha256, each.size_bytes) for each in record.artifacts])
         if isinstance(record, Benchmark)
         else (),
         primary=(record.primary_source or "") if isinstance(record, Benchmark) else "",
         tally=tally(record) if isinstance(record, Benchmark) else None,
+        measured=tuple(_measured(record)) if isinstance(record, Benchmark) else (),
+        prices=tuple([_price(each) for each in record.prices]) if isinstance(record, Accelerator) else (),
     )
+
+
+def _price(price: Price) -> CardPrice:
+    return CardPrice(
+        amount=f"{price.amount:f}",
+        currency=price.currency,
+        per=price.per,
+        accelerators=price.accelerators,
+        basis=price.basis,
+        seen=price.seen.isoformat() if price.seen else "",
+        as_published=price.as_published,
+        source=price.evidence[0].source,
+    )
+
+
+def _measured(record: Benchmark) -> Iterator[Measured]:
+    """Yield what was measured on what, in the order in which the record has it."""
+    counts: Counter[tuple[str, str, str, str]] = Counter()
+    for result in record.results:
+        if result.standing != "withdrawn":
+            setup = in_force(record, result)
+            named = (setup.system.accelerator, setup.engine.engine, setup.model.model)
+            counts[(result.metric, *named)] += 1
+    for key, count in counts.items():
+        yield Measured(*key, count)
 
 
 def _tally_of(results: int, shares: list[list[int]], rests_on: list[tuple[list[str], int]]) -> Tally:

@@ -22,6 +22,9 @@ _CHARACTERS: Final = 66
 """About as many as fit over a bar."""
 _LEFT: Final = 46.0
 _TOP: Final = 30.0
+_NOTE_WIDTH: Final = 7.0
+"""Of a character beside a point, with room to the next one."""
+_NOTE_HEIGHT: Final = 12.0
 _MARKED: Final = ' class="kb-chart__label"'
 
 
@@ -163,13 +166,25 @@ def _line(points: Sequence[tuple[float, float, Point]], number: int, *, named: b
     out.append("</g>")
     if named:
         out.append('<g text-anchor="middle">')
-        for x, y, point in points:
-            lower = y - 10 < _TOP - 8
-            out.append(
-                f'<text class="kb-chart__note" x="{_n(x)}" y="{_n(y + 19 if lower else y - 10)}">{html_text(point.text)}</text>'
-            )
+        out += [
+            f'<text class="kb-chart__note" x="{_n(x)}" y="{_n(y)}">{html_text(text)}</text>'
+            for x, y, text in _notes(points)
+        ]
         out.append("</g>")
     return "".join(out)
+
+
+def _notes(points: Sequence[tuple[float, float, Point]]) -> list[tuple[float, float, str]]:
+    """Return the figures beside the points; one that would run into another is left to the table."""
+    placed: list[tuple[float, float, str]] = []
+    for x, y, point in points:
+        at = y + 19 if y - 10 < _TOP - 8 else y - 10
+        if all(
+            abs(x - left) > _NOTE_WIDTH * (len(point.text) + len(text)) / 2 or abs(at - top) > _NOTE_HEIGHT
+            for left, top, text in placed
+        ):
+            placed.append((x, at, point.text))
+    return placed
 
 
 def _ticks(top: float) -> list[float]:

@@ -12,7 +12,6 @@ from kbtool.site.products import key_of
 from kbtool.site.search import words_of
 from kbtool.site.state import CachedCard, CachedRows
 from kbtool.site.views.base import Incoming
-from kbtool.site.views.sweeps import sweep_size
 from kbtool.store.corpus import Corpus, ReviewState
 from kbtool.store.faults import RecordFault
 from kbtool.store.files import RecordFile, discover, read
@@ -259,7 +258,7 @@ class Library:
     def _card(self, ref: str, record: Record) -> Card:
         state = self.review_state(ref)
         status = state.status if state else record.status
-        return card_of(ref, record, status, outgoing(record), sweep_size(record))
+        return card_of(ref, record, status, outgoing(record))
 
     def _read_stone(self, ref: str) -> None:
         loaded = read_file(self._files[ref].file)

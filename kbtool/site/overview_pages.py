@@ -11,7 +11,7 @@ from markupsafe import Markup
 from kbtool.analysis.quality_history import read_history
 from kbtool.findings import Finding
 from kbtool.lint.pages import rule_pages
-from kbtool.schema import KINDS, Benchmark
+from kbtool.schema import KINDS
 from kbtool.site.cards import Card
 from kbtool.site.data.feed import feed_link
 from kbtool.site.library import Library
@@ -19,13 +19,12 @@ from kbtool.site.places import UP, record_page, tombstone_page
 from kbtool.site.products import Product, key_of
 from kbtool.site.render import render
 from kbtool.site.shell import Crumb, PageParts, Shell
-from kbtool.site.views.base import Link, to_record
-from kbtool.site.views.home import ChangesView, Spotlight, changes_pages, home_view, tombstone_view
+from kbtool.site.views.base import Link
+from kbtool.site.views.home import ChangesView, changes_pages, home_view, tombstone_view
 from kbtool.site.views.indexes import IndexPlan, index_plans, index_view
-from kbtool.site.views.lists import PLURALS, is_open, newest_first
+from kbtool.site.views.lists import PLURALS
 from kbtool.site.views.quality import HISTORY_PLACE, quality_view
 from kbtool.site.views.reference import glossary_view, metrics_view, rules_view
-from kbtool.site.views.sweeps import charts_of
 
 __all__ = ["OverviewPages"]
 
@@ -57,41 +56,13 @@ class OverviewPages:
         return (self.library.row_digest(card.ref) for card in cards)
 
     def _home(self) -> Product:
-        key = key_of(
-            self.shell.fingerprint,
-            self._digests(self._cards),
-            (self.library.digest(card.ref) for card in self._candidates),
-        )
+        key = key_of(self.shell.fingerprint, self._digests(self._cards))
         return Product("index.html", key, self._make_home)
 
-    @cached_property
-    def _candidates(self) -> tuple[Card, ...]:
-        """Records that may stand on the first page: a sweep of a few points of a speed, the newest first."""
-        charted = [
-            card
-            for card in newest_first(filter(is_open, self._cards))
-            if card.sweep and card.stands and card.metric in _SPEEDS
-        ]
-        return tuple(sorted(charted, key=lambda card: abs(card.sweep - _GLANCEABLE))[:_CANDIDATES])
-
     def _make_home(self) -> bytes:
-        view = home_view(self._cards, self._spotlight())
-        body = render("home", "index.html", v=view, site_name=self.shell.site_name)
+        body = render("home", "index.html", v=home_view(self._cards), site_name=self.shell.site_name)
         parts = PageParts(path="index.html", title="", body=body, description=_HOME, page_class="kb-home")
         return self._bytes(parts)
-
-    def _spotlight(self) -> Spotlight | None:
-        """Return the first candidate whose chart has a line or two, else the first that has a chart."""
-        found: list[Spotlight] = []
-        for card in self._candidates:
-            record = self.library.record(card.ref)
-            assert isinstance(record, Benchmark)
-            charts = charts_of(record, card.metric, hollow=card.status == "draft", key="Spotlight")
-            self.library.forget(card.ref)
-            found += [Spotlight(to_record(card, root=""), each, card.updated) for each in charts[:1]]
-            if found and len(found[-1].chart.legend) <= _LINES:
-                return found[-1]
-        return found[0] if found else None
 
     def _indexes(self) -> Iterator[Product]:
         for kind in KINDS:
@@ -160,8 +131,12 @@ class OverviewPages:
 
     def _metrics(self) -> Product:
         headlines = Counter(card.metric for card in self._cards if card.metric and card.stands)
+        results: Counter[str] = Counter()
+        for card in self._cards:
+            for each in card.measured if card.stands else ():
+                results[each.metric] += each.results
         lead = "What each metric is, what one value of it describes and which tokens it counts."
-        return self._reference("metrics.html", "Metrics", lead, "metrics", metrics_view(headlines))
+        return self._reference("metrics.html", "Metrics", lead, "metrics", metrics_view(headlines, results))
 
     def _rules(self) -> Iterator[Product]:
         """Yield the list of all rules, and a page with the reasons and examples of each family."""
@@ -197,10 +172,3 @@ _HOME: Final = (
     "Measured LLM inference performance with its conditions, its source and its gaps: traceable numbers that are"
     " compared only where that is fair."
 )
-_SPEEDS: Final = frozenset(
-    {"output_tok_s", "steady_output_tok_s", "tok_s_per_user", "tok_s_per_accelerator", "total_tok_s"}
-)
-_GLANCEABLE: Final = 7
-"""Points that a small chart shows well."""
-_LINES: Final = 2
-_CANDIDATES: Final = 12

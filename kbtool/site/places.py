@@ -7,6 +7,7 @@ Pages are flat files, `<kind>s/<id>.html`. An id never holds a dot, so that what
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
+from urllib.parse import urlencode
 
 from kbtool.escape import file_name
 from kbtool.schema import FOLDERS
@@ -19,7 +20,10 @@ __all__ = [
     "ROWS_PER_PAGE",
     "UP",
     "anchor_of",
+    "cost_page",
+    "coverage_page",
     "evidence_page",
+    "explorer",
     "facet_slug",
     "index_page",
     "pages_of",
@@ -44,6 +48,8 @@ UP: Final = "../"
 """What leads from a page of a record, or of a list of records, to the root of the site: all are one folder deep."""
 ROWS_PER_PAGE: Final = 100
 """Rows of one page of an index."""
+_IN_FOLDERS: Final = frozenset({"accelerator", "engine", "model"})
+"""Choices of the explorer that are references: its address leaves their folder out."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -85,6 +91,34 @@ def result_place(ref: str, results: Sequence[str], result: str) -> str:
 def index_page(folder: str, number: int = 1) -> str:
     """Return one page of the index of a kind."""
     return f"{folder}/index.html" if number == 1 else f"{folder}/index.{number}.html"
+
+
+def explorer(metric: str = "*", /, **choices: str | None) -> str:
+    """Return the address of the explorer with something chosen, in the form that `site/assets/explore/state.js` reads.
+
+    Args:
+        metric: One metric; `*` for all, of which there is a table and no chart.
+        choices: Facet -> value, a reference whole; None for what is not stated. Or `sort` and `columns`, as they stand there.
+    """
+    words = {name: _word(name, value) for name, value in choices.items()}
+    return f"explore.html#{urlencode({'metric': metric, **words}, safe='*~,')}"
+
+
+def _word(name: str, value: str | None) -> str:
+    if value is None:
+        return "~"
+    short = value.partition("/")[2] if name in _IN_FOLDERS else value
+    return f"~{short}" if short.startswith("~") else short
+
+
+def cost_page(model: str) -> str:
+    """Return the page of what tokens of a model cost."""
+    return f"cost/{file_name(model.partition('/')[2])}.html"
+
+
+def coverage_page(model: str) -> str:
+    """Return the page of what a model was measured on."""
+    return f"coverage/{file_name(model.partition('/')[2])}.html"
 
 
 def tombstone_page(record_id: str) -> str:

@@ -36,6 +36,7 @@ from kbtool.site.shell import Crumb, PageParts, Shell
 from kbtool.site.views.base import Checked, Context, to_record
 from kbtool.site.views.benchmark import BenchmarkView, benchmark_view, results_view
 from kbtool.site.views.cite import citation_of
+from kbtool.site.views.cost import RecordCost, record_cost
 from kbtool.site.views.jsonld import json_ld
 from kbtool.site.views.lists import PLURALS, UsagePlan, usage_page, usage_plans
 from kbtool.site.views.text import one_line, plural, quantity_text
@@ -97,6 +98,7 @@ class RecordPages:
             repr(findings) if findings else "",
             self._published(card),
             self.analysed.digest_of(card.ref) if card.kind == "benchmark" else "",
+            map(repr, map(self.analysed.prices, sorted({each.accelerator for each in card.measured}))),
         )
 
     def _published(self, card: Card) -> tuple[str, ...]:
@@ -133,6 +135,13 @@ class RecordPages:
             conflicts=self.analysed.conflicts_of(card.ref),
         )
 
+    def _cost(self, card: Card, record: Record, *, brief: bool = False) -> RecordCost | None:
+        """Return what tokens cost by a benchmark that stands; None where no price or no throughput says it."""
+        if not isinstance(record, Benchmark) or not card.stands:
+            return None
+        sides = self.analysed.sides(card.ref)
+        return record_cost(sides, record.headline or "", self.analysed.prices, brief=brief)
+
     def _page(self, card: Card) -> bytes:
         record = self.library.record(card.ref)
         context = self._context(card, record)
@@ -141,9 +150,13 @@ class RecordPages:
         path = record_page(card.ref)
         view = _view(record, context)
         if isinstance(view, BenchmarkView):
-            body = render("benchmark", path, v=view)
+            body = render("benchmark", path, v=view, cost=self._cost(card, record))
             if len(body) > _MOST_CHARACTERS:
-                body = render("benchmark", path, v=_view(record, replace(context, brief=True)))
+                view, cost = (
+                    _view(record, replace(context, brief=True)),
+                    self._cost(card, record, brief=True),
+                )
+                body = render("benchmark", path, v=view, cost=cost)
         else:
             plans = usage_plans(card, context.incoming)
             lists = [usage_page(plan, 0, self.library.find) for plan in plans]

@@ -1,5 +1,6 @@
 """What the analysis says, on the pages of records and on the pages over all of them."""
 
+import csv
 import json
 import shutil
 from pathlib import Path
@@ -61,6 +62,11 @@ def section(html: str, anchor: str) -> str:
     """Return one section of a page; empty where there is none."""
     _, found, rest = html.partition(f'<section class="kb-section" id="{anchor}">')
     return found + rest.partition("</section>")[0]
+
+
+def section_of(html: str, anchor: str) -> str:
+    """Return one section of a page, whatever its class."""
+    return html.partition(f'id="{anchor}"')[2].partition("</section>")[0]
 
 
 # --- Pages of records ----------------------------------------------------------------------------
@@ -159,14 +165,101 @@ def test_a_page_without_company_has_no_empty_sections(project: Path, monkeypatch
 # --- Pages over all results ----------------------------------------------------------------------
 
 
+def priced(project: Path, *prices: dict[str, Any]) -> None:
+    """Give the accelerator of the samples prices by the hour."""
+    accelerator = plain("accelerators/acme-a1")
+    write(project, "accelerators/acme-a1", {**accelerator, "prices": [*accelerator["prices"], *prices]})
+
+
 def test_costs_show_every_step(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """$3.20 an hour for two cards, eight of them, at 236.4 tok/s: 12.80 / 0.85104 million is $15.04."""
-    accelerator = plain("accelerators/acme-a1")
-    write(project, "accelerators/acme-a1", {**accelerator, "prices": [*accelerator["prices"], HOURLY]})
-    text = text_of(built(project, monkeypatch, "cost.html")[0])
+    priced(project, HOURLY)
+    first, of_model = built(project, monkeypatch, "cost.html", "cost/demo-moe.html")
+    text = text_of(of_model)
     assert "3.2 USD / 2 x 8 accelerators / (236.4 tok/s x 3,600 s) x 1,000,000 = 15.04 USD" in text
-    assert "cloud on demand, seen 2026-09-01" in text
     assert "3.2 USD an hour for 2 accelerators" in text
+    assert "cloud on demand, seen 2026-09-01" in text
+    assert "3.2 USD an hour for 2 accelerators" in text_of(first)
+
+
+def test_costs_are_asked_by_model_and_accelerator(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first page leads to both without scripts, and its rows can be filtered by either with them."""
+    priced(project, HOURLY)
+    first, of_model = built(project, monkeypatch, "cost.html", "cost/demo-moe.html")
+    assert '<a href="cost/demo-moe.html">Demo-MoE-Flash</a>' in section_of(first, "Models")
+    row = first.partition("<tbody>")[2].partition("</tr>")[0]
+    assert 'data-f-model="demo-moe" data-f-accelerator="acme-a1"' in row
+    assert '<a href="cost/demo-moe.html#A-acme-a1">' in row
+    assert 'id="A-acme-a1"' in of_model
+    assert "../explore.html#metric=output_tok_s&amp;model=demo-moe&amp;accelerator=acme-a1" in of_model
+
+
+def test_prices_of_a_result_stand_on_its_line(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many prices were seen, a result is one line: one column a price, the lowest first."""
+    dear = {**HOURLY, "amount": 6.4, "as_published": "$6.40/hr", "basis": "cloud_reserved"}
+    priced(project, dear, HOURLY)
+    table = (
+        built(project, monkeypatch, "cost/demo-moe.html")[0].partition("<table")[2].partition("</table>")[0]
+    )
+    lines = [line for line in table.splitlines() if ">c8<" in line]
+    assert len(lines) == 1
+    assert lines[0].index(">15.04 USD<") < lines[0].index(">30.08 USD<")
+
+
+def test_a_load_is_told_with_its_unit(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The unit stands behind the number, not behind the name."""
+    priced(project, HOURLY)
+    record = plain(BASE)
+    record["results"][0]["at"] |= {"request_rate_req_s": "2.5", "concurrency": None}
+    record["results"][0]["at"].pop("concurrency")
+    write(project, BASE, record)
+    assert "request rate 2.5 req/s" in text_of(built(project, monkeypatch, "cost/demo-moe.html")[0])
+
+
+def test_who_asks_for_what_has_no_cost_finds_that(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model without a price, and an accelerator with one and without results, have a row each."""
+    accelerator = plain("accelerators/acme-a1")
+    write(
+        project,
+        "accelerators/acme-b2",
+        {**accelerator, "id": "acme-b2", "title": "Acme B2", "prices": [HOURLY]},
+    )
+    rows = built(project, monkeypatch, "cost.html")[0].partition("<tbody>")[2].partition("</tbody>")[0]
+    assert '<tr class="kb-gap" data-f-model="demo-moe">' in rows
+    assert '<tr class="kb-gap" data-f-accelerator="acme-b2">' in rows
+    assert text_of(rows).count("no result with a cost") == 2
+
+
+def test_the_cost_stands_on_the_page_of_a_record(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of its headline where that has one, else of its cheapest result; with steps, and the way to the others."""
+    priced(project, HOURLY)
+    name = another(project, "ev-headline", {"c32": "1893.2", "c8": "236.4"}, group="elsewhere")
+    own, other = built(project, monkeypatch, f"{name}.html", f"{BASE}.html")
+    text = text_of(section(own, "Cost"))
+    assert "of the headline" in text
+    assert "= 1.878 USD" in text
+    assert "../cost/demo-moe.html#A-acme-a1" in section(own, "Cost")
+    assert "USD per million output tokens" in text_of(section(other, "Cost"))
+    accelerator = (project / "out" / "accelerators" / "acme-a1.html").read_text("utf-8")
+    assert "../cost.html#accelerator=acme-a1" in section(accelerator, "Measured")
+
+
+def test_a_page_with_little_room_has_the_cost_in_a_sentence(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the lowest price, with the way to the steps."""
+    priced(project, {**HOURLY, "amount": 6.4, "as_published": "$6.40/hr"}, HOURLY)
+    name = another(project, "ev-headline", {"c8": "236.4"}, group="elsewhere")
+    monkeypatch.setattr("kbtool.site.record_pages._MOST_CHARACTERS", 100)
+    found = section(built(project, monkeypatch, f"{name}.html")[0], "Cost")
+    assert "15.04 USD per million output tokens, at 3.2 USD an hour for 2 accelerators" in text_of(found)
+    assert "../cost/demo-moe.html#A-acme-a1" in found
+    assert "<dl" not in found
+
+
+def test_a_record_without_a_price_has_no_cost(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is said where nothing can be worked out."""
+    assert section(built(project, monkeypatch, f"{BASE}.html")[0], "Cost") == ""
 
 
 def test_a_price_without_its_number_of_cards_is_not_used(
@@ -192,12 +285,47 @@ def test_limits_rank_by_share_and_leave_closed_classes_out(
         group="b",
         comparison_class="mlperf-inference-v6.1/x/closed/offline",
     )
-    another(project, "ev-near", {"c1": "60"}, group="c")
-    text = text_of(built(project, monkeypatch, "limits.html")[0])
+    another(project, "ev-near", {"c1": "500"}, group="c")
+    text = text_of(section_of(built(project, monkeypatch, "limits.html")[0], "Accelerators"))
     assert "Another report: ev-near" in text
     assert "ev-closed" not in text
     assert "1 result of closed classes" in text
-    assert "Dense and sparse peaks are never mixed" in text
+
+
+def test_limits_say_how_many_are_above_and_how_many_could_not_be_checked(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing above is a count of what was checked, and says nothing of the rest, whose reasons lead to records."""
+    another(project, "ev-unknown", {"c1": "60"}, group="c", system={"accelerator": "accelerators/acme-a1"})
+    html = built(project, monkeypatch, "limits.html")[0]
+    text = text_of(section_of(html, "Above"))
+    assert "None of the 11 results that were checked" in text
+    assert "This says nothing of the 1 that could not be checked." in text
+    reasons = section_of(html, "Not-checked")
+    assert "the number of accelerators is not stated" in reasons
+    assert '<a href="benchmarks/ev-unknown.html">' in reasons
+
+
+def test_a_result_above_a_bound_is_listed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine times what the memory allows one user; a closed class is no excuse."""
+    another(project, "ev-impossible", {"c1": "9999"}, group="c")
+    closed = {"comparison_class": "mlperf-inference-v6.1/x/closed/offline"}
+    another(project, "ev-closed", {"c1": "9998"}, group="d", **closed)
+    html = built(project, monkeypatch, "limits.html")[0]
+    text = text_of(section_of(html, "Above"))
+    assert "2 of the 13 results that were checked claim more than" in text
+    assert "Another report: ev-impossible" in text
+    assert "Another report: ev-closed" in text
+    assert "beyond it" in text
+
+
+def test_accelerators_of_the_limits_lead_to_all_their_results(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One row an accelerator, with how many were checked and how many not."""
+    rows = section_of(built(project, monkeypatch, "limits.html")[0], "Accelerators")
+    assert 'id="A-acme-a1"' in rows
+    assert "explore.html#metric=*&amp;accelerator=acme-a1&amp;sort=-bound_share&amp;columns=" in rows
 
 
 def test_coverage_lists_what_to_measure_next(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,9 +338,60 @@ def test_coverage_lists_what_to_measure_next(project: Path, monkeypatch: pytest.
         project, "ev-elsewhere", {"c8": "90"}, group="z", engine={"engine": "engines/slowserve"},
         system={"accelerator": "accelerators/acme-b2", "accelerator_count": 8},
     )  # fmt: skip
-    text = text_of(built(project, monkeypatch, "coverage.html")[0])
+    first, of_model = built(project, monkeypatch, "coverage.html", "coverage/demo-moe.html")
+    text = text_of(first)
     assert "Acme B2 with FastServe" in text
+    assert "1 record of the first, 2 of the second; it ran on Acme A1" in text
+    assert (
+        '<a href="explore.html#metric=*&amp;accelerator=acme-b2&amp;engine=slowserve">1<small>1 result</small></a>'
+        in first
+    )
+    assert '<a href="coverage/demo-moe.html">Demo-MoE-Flash</a>' in first
+    cell = "../explore.html#metric=*&amp;accelerator=acme-b2&amp;engine=slowserve&amp;model=demo-moe"
+    assert f'<a href="{cell}">' in of_model
+
+
+def test_an_engine_of_another_vendor_is_not_proposed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No record runs it on that vendor's hardware: it may not run there at all."""
+    accelerator = plain("accelerators/acme-a1")
+    other = {**accelerator, "id": "zeta-1", "title": "Zeta 1", "vendor": "Zeta", "names": ["Zeta 1"]}
+    write(project, "accelerators/zeta-1", other)
+    engine = plain("engines/fastserve")
+    write(project, "engines/slowserve", {**engine, "id": "slowserve", "title": "SlowServe"})
+    another(
+        project, "ev-elsewhere", {"c8": "90"}, group="z", engine={"engine": "engines/slowserve"},
+        system={"accelerator": "accelerators/zeta-1", "accelerator_count": 8},
+    )  # fmt: skip
+    text = text_of(built(project, monkeypatch, "coverage.html")[0])
     assert "SlowServe" in text
+    assert "Zeta 1 with FastServe" not in text
+    assert "Acme A1 with SlowServe" not in text
+
+
+def test_pages_of_things_lead_to_their_results(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Metric by metric, for two metrics share no table; with as many results as the explorer has."""
+    model, engine, accelerator, metrics = built(
+        project, monkeypatch, "models/demo-moe.html", "engines/fastserve.html", "accelerators/acme-a1.html", "metrics.html"
+    )  # fmt: skip
+    for html, facet in (
+        (model, "model=demo-moe"),
+        (engine, "engine=fastserve"),
+        (accelerator, "accelerator=acme-a1"),
+    ):
+        found = section(html, "Measured")
+        assert f'<a href="../explore.html#metric=output_tok_s&amp;{facet}">' in found
+        assert f'<a href="../explore.html#metric=*&amp;{facet}">' in found
+    assert "../coverage/demo-moe.html" in section(model, "Measured")
+    assert "../cost.html#accelerator=acme-a1" not in section(accelerator, "Measured")
+    rows = list(csv.DictReader((project / "out" / "data" / "results.csv").read_text("utf-8").splitlines()))
+    standing = [
+        row
+        for row in rows
+        if row["metric"] == "output_tok_s" and row["status"] not in ("retracted", "superseded")
+    ]
+    count = f'<span class="kb-num kb-unit">{len(standing)}</span>'
+    assert count in section(model, "Measured").partition("metric=output_tok_s")[2][:120]
+    assert f'explore.html#metric=output_tok_s">{len(standing)}</a>' in metrics
 
 
 def test_gaps_are_by_field_and_publisher(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,6 +401,7 @@ def test_gaps_are_by_field_and_publisher(project: Path, monkeypatch: pytest.Monk
     assert len(paths) == len(DISCLOSURE_FIELDS)
     assert paths.index("model.revision") < paths.index("system.accelerator")
     assert "Example Fleet" in text_of(html)
+    assert '<a href="explore.html#metric=*&amp;publisher=Example+Fleet">' in html
     assert "100 %" in html.rpartition("<tr>")[2]
 
 
@@ -263,7 +443,7 @@ def test_texts_of_records_stay_texts(project: Path, monkeypatch: pytest.MonkeyPa
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in (project / "out" / "conflicts.html").read_text("utf-8")
 
 
-@pytest.mark.parametrize("what", ["figure", "accelerator", "removal"])
+@pytest.mark.parametrize("what", ["figure", "accelerator", "price", "removal"])
 def test_a_build_after_a_change_equals_a_first_build(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
@@ -276,6 +456,8 @@ def test_a_build_after_a_change_equals_a_first_build(
         accelerator = plain("accelerators/acme-a1")
         accelerator["compute"][0]["tflops"]["value"] = 500
         write(project, "accelerators/acme-a1", accelerator)
+    elif what == "price":
+        priced(project, HOURLY)
     else:
         (project / "records" / f"{other}.yaml").unlink()
     the_build(project, monkeypatch)

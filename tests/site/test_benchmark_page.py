@@ -93,6 +93,16 @@ def test_a_gap_stands_where_the_value_would_be() -> None:
     assert row(page, "Engine", "Image digest").gap == "missing"
 
 
+def test_words_without_a_value_and_their_gap_have_two_names() -> None:
+    """What a source prints is no value of the field: the gap of the exact one is not a second row of one name."""
+    omitted = [{"field": "system.power_limit_w", "source": "sources/field-report"}]
+    system = {"accelerator": "accelerators/acme-a1", "power_limit_as_published": "full power"}
+    found = rows(view(system=system, omitted_by_source=omitted), "System")
+    (published,) = found["Power limit in force"]
+    assert (published.text, published.gap) == ("full power", "")
+    assert [each.gap for each in found["The same, exactly"]] == ["omitted"]
+
+
 def test_a_field_that_two_sources_leave_out_has_two_rows() -> None:
     """Each search in vain is kept."""
     twice = [{"field": "system.os", "source": f"sources/{name}"} for name in ("field-report", "cross-post")]
@@ -120,7 +130,10 @@ def test_the_layout_is_recomputed() -> None:
 def test_what_was_filled_in_says_so() -> None:
     """An interconnect that the source does not name is marked as inferred."""
     link = row(view(), "System", "Host link")
-    assert (link.basis, link.notes) == ("inferred", ("the source shows that no traffic crossed it",))
+    assert (link.basis, link.notes) == (
+        "inferred",
+        ("the source does not show whether traffic crossed it",),
+    )
 
 
 def test_the_setup_leads_to_its_evidence() -> None:

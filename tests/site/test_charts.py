@@ -60,6 +60,17 @@ def test_a_wide_sweep_has_a_logarithmic_axis() -> None:
     assert second - first == pytest.approx(third - second, abs=0.2)
 
 
+def test_figures_beside_points_do_not_run_into_one_another() -> None:
+    """Of two points that nearly meet one figure is left to the table; points that stand apart keep theirs."""
+    close = [point("1", "1000"), point("64", "1001"), point("65", "1002"), point("512", "3000")]
+    notes = [
+        each.text
+        for each in parsed(lines("k", "t", "x", "y", [Series("", tuple(close))])).iter("text")
+        if each.get("class") == "kb-chart__note"
+    ]
+    assert notes == ["1000", "1001", "3000"]
+
+
 @pytest.mark.parametrize(
     "svg",
     [

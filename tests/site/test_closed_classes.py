@@ -54,7 +54,10 @@ def test_page_links_to_figures_of_its_own_family() -> None:
 
 def test_newest_of_the_first_page_are_open() -> None:
     """The first page shows figures beside one another, so that those of a closed class are not among them."""
-    view = home_view([card(rich()), replace(card(closed()), ref="benchmarks/b")], None)
+    sources = [
+        card_of(ref, each, "draft", ()) for ref, each in records().items() if ref.startswith("sources/")
+    ]
+    view = home_view([card(rich()), replace(card(closed()), ref="benchmarks/b"), *sources])
     assert [each.link.href for each in view.newest] == [f"{RICH}.html"]
 
 

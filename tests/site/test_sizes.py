@@ -10,6 +10,8 @@ from tests.site.samples import the_build
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_BYTES = 40_000
+_LISTS = frozenset({"explore", "cost", "coverage"})
+"""Folders of pages that list results of many records."""
 SHELL_BYTES = 6_000
 """What header, navigation and footer of the real shell add to the page; the plain one adds next to nothing."""
 
@@ -19,8 +21,12 @@ def test_no_page_of_a_record_is_large(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.delenv("KBTOOL_CACHE", raising=False)
     shutil.copytree(ROOT / "records", tmp_path / "records")
     the_build(tmp_path, monkeypatch)
-    pages = [path for folder in (*FOLDERS, "explore") for path in (tmp_path / "out" / folder).glob("*.html")]
-    lists = [path for path in pages if path.name.startswith("index.") or path.parent.name == "explore"]
+    pages = [
+        path
+        for folder in (*FOLDERS, "explore", "cost", "coverage")
+        for path in (tmp_path / "out" / folder).glob("*.html")
+    ]
+    lists = [path for path in pages if path.name.startswith("index.") or path.parent.name in _LISTS]
     records = [path for path in pages if path not in lists and ".evidence" not in path.name]
     large = {path.name: size for path in records if (size := path.stat().st_size) > MOST_BYTES - SHELL_BYTES}
     assert len(records) > 100

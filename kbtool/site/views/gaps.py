@@ -7,6 +7,8 @@ from typing import Final, NamedTuple
 
 from kbtool.analysis.quality import Share, percent
 from kbtool.site.cards import Card
+from kbtool.site.places import explorer
+from kbtool.site.views.quality import publisher_of
 from kbtool.vocab.disclosure import DISCLOSURE_FIELDS, DisclosureField
 
 __all__ = ["GapsView", "gaps_view"]
@@ -14,7 +16,12 @@ __all__ = ["GapsView", "gaps_view"]
 _MOST_PUBLISHERS: Final = 10
 _LEVELS: Final = (1, 25, 50, 75, 100)
 """Per cent from which a cell is drawn a shade darker."""
-_NO_SOURCE: Final = "No primary source"
+_FACETS: Final = {
+    "model.weight_dtype": "weight_dtype",
+    "speculation.method": "speculation",
+    "results.at.concurrency": "concurrency",
+}
+"""Disclosure field -> the facet of the explorer that says the same of single results."""
 
 Find = Callable[[str], Card | None]
 
@@ -26,6 +33,17 @@ class GapCell(NamedTuple):
     """Empty where no record is asked."""
     of: str
     level: int
+    href: str = ""
+    """Address of the results that leave it out, where the explorer can tell them apart."""
+
+
+class Publisher(NamedTuple):
+    """Who published, and how many benchmarks."""
+
+    name: str
+    records: int
+    href: str
+    """Address of the results in the explorer."""
 
 
 class GapRow(NamedTuple):
@@ -42,9 +60,12 @@ class GapRow(NamedTuple):
 class GapsView:
     """The page."""
 
-    publishers: tuple[tuple[str, int], ...]
-    """Those with most records, and how many."""
+    publishers: tuple[Publisher, ...]
+    """Those with most records."""
     all_publishers: int
+    """Publishers of primary sources, of records that stand."""
+    without: int
+    """Records that name no primary source."""
     rows: tuple[GapRow, ...]
     """The field that is left out most first."""
     records: int
@@ -58,30 +79,43 @@ def gaps_view(cards: Iterable[Card], find: Find) -> GapsView:
         find: Returns the card of a reference.
     """
     told = [
-        (_publisher(find(card.primary)), card.disclosure) for card in cards if card.disclosure and card.stands
+        (publisher_of(source) if (source := find(card.primary)) else "", card.disclosure)
+        for card in cards
+        if card.disclosure and card.stands
     ]
-    counts = Counter(name for name, _ in told)
+    counts = Counter(name for name, _ in told if name)
     publishers = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_PUBLISHERS]
     groups = [[letters for name, letters in told if name == publisher] for publisher, _ in publishers]
     everyone = [letters for _, letters in told]
     rows = [
-        (_share(everyone, index), _row(field, index, everyone, groups))
+        (_share(everyone, index), _row(field, index, everyone, list(zip(publishers, groups, strict=True))))
         for index, field in enumerate(DISCLOSURE_FIELDS)
     ]
     rows.sort(key=lambda each: each[0].have / each[0].of if each[0].of else 1)
     return GapsView(
-        tuple(publishers), len(counts), tuple([row for _, row in rows]) if told else (), len(told)
+        publishers=tuple([Publisher(name, count, explorer(publisher=name)) for name, count in publishers]),
+        all_publishers=len(counts),
+        without=len(told) - counts.total(),
+        rows=tuple([row for _, row in rows]) if told else (),
+        records=len(told),
     )
 
 
-def _publisher(card: Card | None) -> str:
-    return card.source.publisher if card is not None and card.source is not None else _NO_SOURCE
-
-
 def _row(
-    field: DisclosureField, index: int, everyone: Sequence[str], groups: Sequence[Sequence[str]]
+    field: DisclosureField,
+    index: int,
+    everyone: Sequence[str],
+    groups: Sequence[tuple[tuple[str, int], Sequence[str]]],
 ) -> GapRow:
-    cells = tuple([_cell(_share(group, index)) for group in (everyone, *groups)])
+    facet = _FACETS.get(field.path)
+
+    def cell(told: Sequence[str], **whose: str) -> GapCell:
+        share = _share(told, index)
+        # A field that all give leaves nothing to look at.
+        lacking = facet is not None and share.have < share.of
+        return _cell(share, explorer(**{**whose, facet: None}) if facet and lacking else "")
+
+    cells = (cell(everyone), *(cell(told, publisher=name) for (name, _), told in groups))
     return GapRow(field.title, field.path, field.why, cells)
 
 
@@ -91,10 +125,10 @@ def _share(told: Sequence[str], index: int) -> Share:
     return Share(letters["g"], letters["g"] + letters["o"] + letters["p"] + letters["m"])
 
 
-def _cell(share: Share) -> GapCell:
+def _cell(share: Share, href: str) -> GapCell:
     if not share.of:
         return GapCell("", "not asked", 0)
     per_cent = 100 * share.have / share.of
     return GapCell(
-        percent(share), f"{share.have:,} of {share.of:,}", sum(per_cent >= each for each in _LEVELS)
+        percent(share), f"{share.have:,} of {share.of:,}", sum(per_cent >= each for each in _LEVELS), href
     )

@@ -10,6 +10,7 @@ from kbtool.analysis.confidence import FACTORS, HIGH_FROM, MEDIUM_FROM
 from kbtool.lint.pages import RulePage
 from kbtool.lint.rule import FAMILIES
 from kbtool.schema import KINDS
+from kbtool.site.places import explorer
 from kbtool.site.prose import prose_html
 from kbtool.site.views.text import counted, words
 from kbtool.vocab import METRICS, Metric
@@ -58,6 +59,10 @@ class MetricView(NamedTuple):
     trap: str
     records: int
     """Records whose headline is in this metric."""
+    results: int
+    """Results in this metric."""
+    href: str
+    """Address of these in the explorer."""
 
 
 class RuleView(NamedTuple):
@@ -123,13 +128,16 @@ class GlossaryView:
     labels: str
 
 
-def metrics_view(records_of: Mapping[str, int]) -> tuple[MetricView, ...]:
+def metrics_view(records_of: Mapping[str, int], results_of: Mapping[str, int]) -> tuple[MetricView, ...]:
     """Return the metrics in the order of the vocabulary.
 
     Args:
         records_of: Metric -> records whose headline is in it.
+        results_of: Metric -> results in it.
     """
-    return tuple([_metric(each, records_of.get(each.id, 0)) for each in METRICS.values()])
+    return tuple(
+        [_metric(each, records_of.get(each.id, 0), results_of.get(each.id, 0)) for each in METRICS.values()]
+    )
 
 
 def rules_view(pages: Iterable[RulePage]) -> tuple[RuleFamily, ...]:
@@ -162,7 +170,7 @@ def glossary_view() -> GlossaryView:
     return GlossaryView(tuple(sets), tuple(units), tuple(factors), labels)
 
 
-def _metric(metric: Metric, records: int) -> MetricView:
+def _metric(metric: Metric, records: int, results: int) -> MetricView:
     return MetricView(
         id=metric.id,
         title=metric.title,
@@ -181,6 +189,8 @@ def _metric(metric: Metric, records: int) -> MetricView:
             else ""
         ),
         records=records,
+        results=results,
+        href=explorer(metric.id),
     )
 
 

@@ -8,15 +8,14 @@ from typing import Any, Final, NamedTuple
 from markupsafe import Markup
 
 from kbtool.analysis.paths import is_known, value_at
-from kbtool.schema import Benchmark, Record
+from kbtool.schema import Benchmark
 from kbtool.schema.benchmark import Result
 from kbtool.site import charts
-from kbtool.site.columns import headline_of
 from kbtool.site.views.conditions import conditions
 from kbtool.site.views.fields import field_label, setting_value
 from kbtool.site.views.text import listed, metric_of, quantity_text, result_quantity, unit_symbol
 
-__all__ = ["Chart", "charts_of", "sweep_size"]
+__all__ = ["Chart", "charts_of"]
 
 _FEWEST_POINTS: Final = 3
 _FEWEST_BARS: Final = 2
@@ -92,16 +91,6 @@ def charts_of(record: Benchmark, metric_id: str, *, hollow: bool, key: str) -> t
     if len(cases) >= (_FEWEST_BARS if has_headline else _FEWEST_BARS + 1):
         found.append(_bar_chart(f"{key}-bars", metric_id, cases, record.headline, hollow))
     return tuple(found)
-
-
-def sweep_size(record: Record) -> int:
-    """Return how many points the widest sweep of the headline's metric has; 0 for none."""
-    if not isinstance(record, Benchmark) or len(record.results) < _FEWEST_POINTS:
-        return 0
-    head = headline_of(record)
-    results = [each for each in record.results if head is not None and each.metric == head.metric]
-    sweep = _sweep(list(_cases(record, results))) if len(results) >= _FEWEST_POINTS else None
-    return sum(len(cases) for _, cases in sweep.series) if sweep else 0
 
 
 def _cases(record: Benchmark, results: Sequence[Result]) -> Iterator[_Case]:
