@@ -101,6 +101,7 @@ class SideView(NamedTuple):
     """One of two figures that disagree."""
 
     link: Link
+    result: str
     status: str
     published: str
     also: tuple[Link, ...]
@@ -268,9 +269,15 @@ def _named(differences: Sequence[str]) -> str:
     """Return what differs, that which matters most first."""
     ordered = sorted(differences, key=lambda each: _HEAVY.index(each) if each in _HEAVY else len(_HEAVY))
     more = len(ordered) - _MOST_DIFFERENCES
-    return ", ".join(each.lower() for each in ordered[:_MOST_DIFFERENCES]) + (
+    return ", ".join(_in_words(each) for each in ordered[:_MOST_DIFFERENCES]) + (
         f" and {more} more" if more > 0 else ""
     )
+
+
+def _in_words(what: str) -> str:
+    """Return a setting's name as it stands inside a sentence: `Power limit, W` is the power limit, and `KV cache` stays."""
+    name = what.partition(",")[0]
+    return name if name[:2].isupper() else name[:1].lower() + name[1:]
 
 
 def _place_note(place: Place | None) -> str:
@@ -305,15 +312,15 @@ def conflict_view(conflict: Conflict, find: Find, root: str = UP) -> ConflictVie
     """
     first, second = conflict.one.first, conflict.other.first
     metric = metric_of(first.side.metric)
-    explained = [f"{each.what.lower()} {each.one} against {each.other}" for each in conflict.explained_by]
+    explained = [f"{_in_words(each.what)} {each.one} against {each.other}" for each in conflict.explained_by]
     return ConflictView(
         metric=metric.title if metric else first.side.metric,
         one=_side(conflict.one, find, root),
         other=_side(conflict.other, find, root),
         difference=per_cent(conflict.difference),
         explained_by="; ".join(explained),
-        told_by_one=listed([each.lower() for each in conflict.told_by_one]),
-        told_by_neither=listed([each.lower() for each in conflict.told_by_neither]),
+        told_by_one=listed([_in_words(each) for each in conflict.told_by_one]),
+        told_by_neither=listed([_in_words(each) for each in conflict.told_by_neither]),
         told=_RELATIONS.get(conflict.link, ""),
         came_back=conflict.came_back,
         compare=compare_href((first.side.name, second.side.name), root),
@@ -325,6 +332,7 @@ def _side(finding: Finding, find: Find, root: str) -> SideView:
     card = find(first.side.ref)
     return SideView(
         link=result_link(first.side, find, root),
+        result=first.side.result,
         status=card.status if card else "",
         published=first.side.figure,
         also=tuple([result_link(each.side, find, root) for each in finding.mentions[1:]]),
