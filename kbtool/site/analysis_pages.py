@@ -21,7 +21,7 @@ from kbtool.site.views.limits import Checked, LimitsView, limits_view
 from kbtool.site.views.lists import is_open
 from kbtool.store.exactjson import exact_json
 
-__all__ = ["COSTS", "PATHS", "AnalysisPages"]
+__all__ = ["COSTS", "PAGES", "AnalysisPages"]
 
 COSTS: Final = "cost/"
 """Folder of the pages that `AnalysisPages.cost_products` yields, and of nothing else."""
@@ -60,7 +60,7 @@ _CONFLICTS: Final = _Page(
     "conflicts", "Conflicts", "Figures of one load on one kind of system that disagree by more than 5 %."
 )
 _GAPS: Final = _Page("gaps", "Gaps", "Which publisher tells what a reader needs, field by field.")
-PATHS: Final = tuple(each.path for each in (_COMPARE, _LIMITS, _COST, _COVERAGE, _CONFLICTS, _GAPS))
+PAGES: Final = (_COMPARE, _LIMITS, _COST, _COVERAGE, _CONFLICTS, _GAPS)
 
 
 @dataclass

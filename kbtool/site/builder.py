@@ -237,9 +237,12 @@ class _Job:
         rows = (self.library.row_digest(ref) for ref in self.library.cards)
         # A card does not say everything that a record's prose and figures say.
         words = (self.library.words[ref] for ref in self.library.cards)
-        key = key_of(rows, words, _hashes(self.shell))
+        made = self.target.kept
+        key = key_of(
+            rows, words, _hashes(self.shell), sorted(path for path in made if path.endswith(".html"))
+        )
         if not self.target.keep_folder("search/", key):
-            for path, data in search_files(self.library, self.shell.files, rule_pages()).items():
+            for path, data in search_files(self.library, self.shell.files, rule_pages(), made).items():
                 self.target.bring(ready(path, data, key))
         self.target.finish()
 

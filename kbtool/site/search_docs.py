@@ -1,15 +1,16 @@
-"""What search knows: a document for each record, each hand-written page, each metric and each rule."""
+"""What search knows: a document for each record, each hand-written page, each answer, each metric and each rule."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from html import unescape
 from sys import intern
 from typing import Final
 
 from kbtool.lint.pages import RulePage
+from kbtool.site.analysis_pages import PAGES
 from kbtool.site.cards import Card
 from kbtool.site.library import Library
-from kbtool.site.places import record_page
+from kbtool.site.places import cost_page, coverage_page, record_page
 from kbtool.site.search import SearchDoc, SearchEntry, build_index, entry_of, words_of
 from kbtool.site.views.text import quantity_text, words
 from kbtool.vocab import METRICS
@@ -23,15 +24,39 @@ _PERMALINK: Final = re.compile(r'<a class="headerlink".*?</a>', re.DOTALL)
 _TAG: Final = re.compile(r"<[^>]*>")
 
 
-def search_files(library: Library, files: Mapping[str, bytes], rules: Iterable[RulePage]) -> dict[str, bytes]:
+_OF_ALL: Final = (
+    *[(each.path, each.title, each.description) for each in PAGES],
+    ("explore.html", "Explore", "Every result with its conditions: filters, charts, sweeps, frontier, CSV, JSON, PNG, SVG."),
+    ("data.html", "Data", "Results and records as files: Parquet, CSV, SQLite, JSON, Croissant, BibTeX; pandas, polars, DuckDB."),
+    ("quality.html", "Data quality", "How much is known of the results: engine version, load, quote, repeats, opened source."),
+    ("changes.html", "Changes", "What was corrected, and the newest records; a feed."),
+)  # fmt: skip
+"""Pages over all records: path, title, and what else they are found by."""
+_OF_MODEL: Final = (
+    (cost_page, "Cost of {}", ("price", "USD", "dollars per million tokens")),
+    (coverage_page, "Coverage of {}", ("measured on", "accelerators", "engines")),
+)
+"""Pages of single models: address, title, and what else they are found by."""
+
+
+def search_files(
+    library: Library, files: Mapping[str, bytes], rules: Iterable[RulePage], made: Container[str]
+) -> dict[str, bytes]:
     """Return the files of the search index.
 
     Args:
         library: The records.
         files: The hand-written pages, by path.
         rules: The pages of the lint rules.
+        made: Paths of all pages of the site; not each model has a cost.
     """
-    return build_index((*_record_entries(library), *_hand_written_entries(files), *_reference_entries(rules)))
+    entries = (
+        _record_entries(library),
+        _hand_written_entries(files),
+        _reference_entries(rules),
+        _answers(library, made),
+    )
+    return build_index(entry for each in entries for entry in each)
 
 
 def _record_entries(library: Library) -> Iterator[SearchEntry]:
@@ -42,6 +67,20 @@ def _record_entries(library: Library) -> Iterator[SearchEntry]:
         # Words repeat from record to record: one object each keeps a large index small in memory.
         prose = tuple([intern(word) for word in library.words[ref].split() if word not in named])
         yield SearchEntry(doc, prose)
+
+
+def _answers(library: Library, made: Container[str]) -> Iterator[SearchEntry]:
+    """Yield an entry for each page that answers a question over all records, or about one model."""
+    for path, title, about in _OF_ALL:
+        if path in made:
+            yield entry_of(SearchDoc(path, title, "page", text=about))
+    for ref, card in library.cards.items():
+        for place, title, keywords in _OF_MODEL if card.kind == "model" else ():
+            if place(ref) in made:
+                names = (card.title, *card.names)
+                yield entry_of(
+                    SearchDoc(place(ref), title.format(card.title), "page", keywords=(*names, *keywords))
+                )
 
 
 def _hand_written_entries(files: Mapping[str, bytes]) -> Iterator[SearchEntry]:

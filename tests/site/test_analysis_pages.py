@@ -1,6 +1,7 @@
 """What the analysis says, on the pages of records and on the pages over all of them."""
 
 import csv
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -180,6 +181,26 @@ def test_costs_show_every_step(project: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "3.2 USD an hour for 2 accelerators" in text
     assert "cloud on demand, seen 2026-09-01" in text
     assert "3.2 USD an hour for 2 accelerators" in text_of(first)
+
+
+def test_search_knows_the_answers_and_those_of_each_model(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cost and coverage of a model are found by its name, and a model without a price has no page of costs to be found."""
+
+    def found() -> dict[str, str]:
+        the_build(project, monkeypatch)
+        columns = json.loads(gzip.decompress((project / "out" / "search/quick.json.gz").read_bytes()))
+        return dict(zip(columns["url"], columns["title"], strict=True))
+
+    without = found()
+    assert without["cost.html"] == "Cost"
+    assert without["explore.html"] == "Explore"
+    assert "cost/demo-moe.html" not in without
+    priced(project, HOURLY)
+    with_a_price = found()
+    assert with_a_price["cost/demo-moe.html"] == "Cost of Demo-MoE-Flash"
+    assert with_a_price["coverage/demo-moe.html"] == "Coverage of Demo-MoE-Flash"
 
 
 def test_costs_are_asked_by_model_and_accelerator(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
