@@ -19,13 +19,20 @@ def exact_json(value: Any, *, indent: int | None = None) -> str:
 
     Args:
         value: Plain data with decimals and days.
-        indent: Blanks a level, for people, who read letters of all alphabets as they are; for programs, none.
+        indent: Blanks a level, for people, who read letters of all alphabets as they are, and characters that do not show as
+            escapes: no record steers a terminal. For programs, none.
 
     Raises:
         TypeError: There is something in it that JSON has no form for.
     """
-    form: dict[str, Any] = {"separators": (",", ":")} if indent is None else {"indent": indent}
-    return _MARKED.sub(r"\1", json.dumps(value, default=_plain, ensure_ascii=indent is None, **form)) + "\n"
+    if indent is None:
+        text = json.dumps(value, default=_plain, ensure_ascii=True, separators=(",", ":"))
+    else:
+        text = json.dumps(value, default=_plain, ensure_ascii=False, indent=indent)
+        text = "".join(
+            [char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text]
+        )
+    return _MARKED.sub(r"\1", text) + "\n"
 
 
 _MARKED: Final = re.compile(r'"\\u0000([-.0-9]+)\\u0000"')

@@ -36,3 +36,11 @@ def test_people_get_lines_and_their_own_letters() -> None:
         exact_json({"a": Decimal("3.10"), "b": "8\u00d7"}, indent=2)
         == '{\n  "a": 3.10,\n  "b": "8\u00d7"\n}\n'
     )
+
+
+def test_what_does_not_show_is_escaped_for_people() -> None:
+    """Letters of other alphabets stay; a mark that turns the reading order, or a blank that is none, is written out."""
+    text = exact_json({"title": "Ωmega \u202eevil\u00a0\x1b[2J \U000e0041"}, indent=2)
+    assert "Ωmega" in text
+    assert [char for char in text if not char.isprintable() and char != "\n"] == []
+    assert json.loads(text) == {"title": "Ωmega \u202eevil\u00a0\x1b[2J \U000e0041"}
