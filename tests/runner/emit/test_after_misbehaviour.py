@@ -186,7 +186,7 @@ def test_a_server_that_grows_hot_shows_as_drift(tmp_path: Path) -> None:
 def test_a_cliff_is_found_bisected_and_published(tmp_path: Path) -> None:
     """Speed that falls above 5 users is narrowed down from 4 and 6 to 5 and 6."""
     work = {**CONCURRENCY, "levels": [2, 4, 6], "find_cliff": True, "output_tok": 5, "requests_per_stream": 1}
-    with running(Script(ttft_ms=2, step_ms=6, cliff_above=5, cliff_factor=30)) as engine:
+    with running(Script(ttft_ms=10, step_ms=20, cliff_above=5, cliff_factor=12)) as engine:
         run_of(engine, tmp_path / "run", work, repeats=fixed(3))
     (cliff,) = record_of(tmp_path / "run").cliffs
     assert (cliff.last_good, cliff.first_bad) == (5, 6)
