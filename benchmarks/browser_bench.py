@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, Page, Response, sync_playwright
 from benchmarks.site_bench import ROOT, generated
 from kbtool.site import Builder
 
-__all__ = ["FLAGS", "chromium", "first_result", "first_view", "sent_bytes", "served"]
+__all__ = ["FLAGS", "Quiet", "chromium", "first_result", "first_view", "sent_bytes", "served"]
 
 FLAGS: Final = (
     "--no-sandbox",
@@ -38,7 +38,7 @@ QUERY: Final = "run 4711"
 LOADS: Final = 5
 
 
-class _Quiet(SimpleHTTPRequestHandler):
+class Quiet(SimpleHTTPRequestHandler):
     """Serves files and keeps no log."""
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
@@ -46,9 +46,14 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
+def served(
+    folder: Path,
+    *,
+    server_type: type[ThreadingHTTPServer] = ThreadingHTTPServer,
+    handler: type[Quiet] = Quiet,
+) -> Iterator[str]:
     """Serve a folder on loopback and give its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
+    server = server_type(("127.0.0.1", 0), partial(handler, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/"

@@ -17,20 +17,17 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Sequence
 from hashlib import sha256
 from http import HTTPStatus
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from benchmarks.browser_bench import FLAGS, chromium
+from benchmarks.browser_bench import FLAGS, Quiet, chromium, served
 from benchmarks.site_bench import ROOT
 
-__all__ = ["CATEGORIES", "PAGES", "PRESETS", "Scores", "as_a_host", "scores"]
+__all__ = ["CATEGORIES", "PAGES", "PRESETS", "Scores", "scores"]
 
 CATEGORIES: Final = ("performance", "accessibility", "best-practices", "seo")
 PRESETS: Final = ("mobile", "desktop")
@@ -73,12 +70,12 @@ class Scores(NamedTuple):
     """Each audit that cost points, with what it found."""
 
 
-class _Host(SimpleHTTPRequestHandler):
+class _Host(Quiet):
     """A static host: HTTP/1.1, compressed texts, an ETag, and leave to keep what was sent."""
 
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - the base class names it so
         """Answer with the file, compressed where it is a text, or with the site's page for what is missing."""
         file = Path(self.translate_path(self.path))
         file = file / "index.html" if file.is_dir() else file
@@ -111,9 +108,6 @@ class _Host(SimpleHTTPRequestHandler):
         kind = self.guess_type(str(file))
         return f"{kind}; charset=utf-8" if file.suffix in _COMPRESSED else kind
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
-        """Say nothing."""
-
 
 class _Server(ThreadingHTTPServer):
     """A server that does not report browsers that hang up."""
@@ -122,18 +116,6 @@ class _Server(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Lighthouse closes its browser in the middle of what it does not need; that is no fault."""
-
-
-@contextmanager
-def as_a_host(folder: Path) -> Iterator[str]:
-    """Serve a folder on loopback as a host of static sites does, and give its address."""
-    server = _Server(("127.0.0.1", 0), partial(_Host, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def scores(lighthouse: str, address: str, preset: str) -> Scores:
@@ -204,7 +186,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--why", action="store_true", help="say which audits cost points")
     options = parser.parse_intermixed_args(given)
     measured: dict[str, dict[str, list[Scores]]] = {}
-    with as_a_host(options.site) as address:
+    with served(options.site, server_type=_Server, handler=_Host) as address:
         for page in options.pages:
             measured[page] = {
                 preset: [scores(options.lighthouse, address + page, preset) for _ in range(options.runs)]

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from kbtool.analysis.sides import CONDITIONS, SETTINGS, Side, SideFacts
 from kbtool.vocab.metrics import METRICS, Metric
-from kbtool.vocab.terms import WITHDRAWN
+from kbtool.vocab.terms import CENTRES, WITHDRAWN
 
 __all__ = [
     "Comparison",
@@ -65,8 +65,6 @@ _MORE: Final = {
 """Conditions of a comparison beyond those without which a record is incomplete: decoding slows down with the context."""
 _GENERIC: Final = ("fp4", "fp6", "fp8", "int4")
 """Data types whose encoding is not stated: `fp4` may be `mxfp4`."""
-_CENTRES: Final = ("mean", "median", "p50")
-"""Statistics that a single run is a small sample of."""
 _LENGTHS: Final = frozenset({"depth_tok", "input_tok", "output_tok"})
 _LOADS: Final = ("request_rate", "concurrency")
 """What says how much a system was asked at once; where two tell both, the rate says it better than a cap on its requests."""
@@ -150,7 +148,7 @@ def is_refused(one: SideFacts, other: SideFacts) -> bool:
 def rules_as_data() -> dict[str, Any]:
     """Return the words and tables of these rules as JSON data, for the same rules in the browser."""
     return {
-        "centres": list(_CENTRES),
+        "centres": list(CENTRES),
         "conditions": list(CONDITIONS),
         "families": _FAMILIES,
         "generic": list(_GENERIC),
@@ -281,7 +279,7 @@ def _asked(metric: Metric) -> tuple[str, ...]:
 def _one_kind(one: str, other: str) -> bool:
     """Return whether two statistics tell of the same: the median is the 50th percentile, a single run a small sample."""
     pair = {"p50" if each == "median" else each for each in (one, other)}
-    return len(pair) == 1 or ("single" in pair and pair <= {"single", *_CENTRES})
+    return len(pair) == 1 or ("single" in pair and pair <= {"single", *CENTRES})
 
 
 def _equal(name: str, one: str, other: str) -> bool:

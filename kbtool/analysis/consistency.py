@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Final
 
 from kbtool.schema.benchmark import At, Result, Serving, Speculation
+from kbtool.vocab.terms import CENTRES
 
 __all__ = [
     "PERCENTILES",
@@ -29,7 +30,6 @@ __all__ = [
 
 PERCENTILES: Final = ("min", "p50", "p90", "p95", "p99", "max")
 """Statistics over requests whose values can only rise in this order, whatever the metric."""
-_CENTRES: Final = ("mean", "median", "p50")
 SHARED_SPEED_SLACK: Final = Decimal("1.1")
 """A batch gives each user at most the speed of a lone user; 10 % is left for the spread between runs."""
 
@@ -81,7 +81,7 @@ def falling_percentiles(results: Sequence[Result]) -> Iterator[tuple[int, int]]:
                 pairs += [(group[metric, "min"], mean)] if (metric, "min") in group else []
                 pairs += [(mean, group[metric, "max"])] if (metric, "max") in group else []
             if (metric, "peak") in group:
-                centres = [group[metric, each] for each in _CENTRES if (metric, each) in group]
+                centres = [group[metric, each] for each in CENTRES if (metric, each) in group]
                 pairs += [(centre, group[metric, "peak"]) for centre in centres]
             yield from ((low, high) for low, high in pairs if _value(results[low]) > _value(results[high]))
 

@@ -9,12 +9,12 @@ from kbtool.ingest.bias import known_bias
 from kbtool.ingest.draft import share
 from kbtool.ingest.model import Bias, Imported, Measurement
 from kbtool.vocab.metrics import METRICS
-from kbtool.vocab.terms import Statistic
+from kbtool.vocab.terms import CENTRES, Statistic
 
 __all__ = ["Compared", "Ours", "compare"]
 
 _ALIKE: Final = {"median": "p50"}
-_WHOLE_RUN: Final = frozenset({"single", "mean", "median", "p50"})
+_WHOLE_RUN: Final = frozenset({"single", *CENTRES})
 """Of a rate there is one value a run: whatever it is called, it is the same figure."""
 
 

@@ -10,6 +10,7 @@ from typing import Final, Literal, get_args
 from kbtool.vocab.warnings import WARNINGS
 
 __all__ = [
+    "CENTRES",
     "DEFINITIONS",
     "WITHDRAWN",
     "Basis",
@@ -50,6 +51,8 @@ Basis = Literal["stated", "inferred", "derived"]
 GapReason = Literal["not_applicable", "not_observable", "unknown_dev_build", "withdrawn"]
 Reproducibility = Literal["full", "settings_only", "partial", "none"]
 Statistic = Literal["single", "mean", "median", "p50", "p90", "p95", "p99", "min", "max", "peak"]
+CENTRES: Final[tuple[Statistic, ...]] = ("mean", "median", "p50")
+"""Statistics that tell of the middle of a run, and that a single run is a small sample of."""
 Qualifier = Literal["approx", "at_least", "at_most"]
 RangeMeaning = Literal["min_max", "p5_p95", "p10_p90", "ci95", "unspecified"]
 SpreadKind = Literal["stdev", "ci95", "half_range", "relative_difference"]

@@ -11,7 +11,7 @@ from kbtool.runner.reproduce.model import OpenPoint
 from kbtool.schema.benchmark import At, Benchmark, Result
 from kbtool.vocab.metrics import METRICS
 from kbtool.vocab.numbers import number_text
-from kbtool.vocab.terms import Statistic
+from kbtool.vocab.terms import CENTRES, Statistic
 
 __all__ = ["BELONGS", "OURS", "PROMPT_ONLY", "Load", "Reading", "read", "same_statistics"]
 
@@ -43,7 +43,7 @@ _SHORTEST_PROMPT_TOK: Final = 43
 """Of the salt, a shared prefix and the closing request; `kbtool.runner.prompts` counts it for each class."""
 _TAILS: Final = frozenset({None, "p99", "max"})
 _OF_ANSWERS: Final = frozenset({"tok_s_per_user", "tpot_ms", "itl_ms"})
-_MIDDLE: Final = frozenset({None, "single", "mean", "median", "p50"})
+_MIDDLE: Final = frozenset({None, "single", *CENTRES})
 _WHY_NOT: Final = {
     "samples_s": "what a sample is, the rules of its benchmark say; no plan sends samples",
     "kv_bytes_per_tok": "it follows from the model and the engine's memory layout; no load measures it",
